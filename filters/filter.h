@@ -1,0 +1,110 @@
+// What a filter implements, and what it sees of a call.
+//
+// A filter is a named object with *up methods*, which see requests, and *down methods*, which see
+// replies. In-process filters run inline on the thread that carries the call: they must not block,
+// and allocate nothing when they pass a call.
+
+#ifndef WEIR_FILTERS_FILTER_H_
+#define WEIR_FILTERS_FILTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "base/clock.h"
+#include "base/logger.h"
+#include "orb/core/call.h"
+
+namespace weir::filters {
+
+enum class Phase : uint8_t { kUp, kDown };
+
+// "up", "down"
+std::string_view PhaseName(Phase phase);
+
+enum class Verdict : uint8_t {
+  kPass,    // go on
+  kBounce,  // up: call.reply() is the answer; neither later filters nor the servant see the call
+  kRaise,   // down: call.reply() has been replaced by an exception; outer filters see that one
+};
+
+// What a filter method reads of a call, so that no more than that is ever sent to a remote one.
+enum class Reads : uint8_t { kNothing, kHeader, kBody };
+
+// One filter method, as a filter declares it.
+struct MethodInfo {
+  std::string name;  // "count"
+  Phase phase = Phase::kUp;
+  Reads reads = Reads::kHeader;
+  bool changes = false;  // may change what it passes
+  std::string help;      // one line
+};
+
+// Counters that a filter offers to `weir list`: rows of (operation, name, value).
+struct FilterCounter {
+  std::string operation;
+  std::string name;
+  uint64_t value = 0;
+};
+
+// Thread safety: Up, Down and Counters are called by many threads at a time.
+class Filter {
+ public:
+  virtual ~Filter() = default;
+
+  // The call on its way up. `method` is the index of an up method among the kind's methods().
+  virtual Verdict Up(int method, orb::Call& call) = 0;
+  // The reply on its way down; call.reply() is set, call.request() still readable.
+  virtual Verdict Down(int method, orb::Call& call) = 0;
+  virtual std::vector<FilterCounter> Counters() const { return {}; }
+};
+
+// `--set KEY=VALUE` of a plug.
+using FilterParameters = std::map<std::string, std::string>;
+
+// What `main` gives to each new filter.
+struct FilterContext {
+  const Clock* clock = nullptr;
+  Logger* logger = nullptr;
+  std::string plug;  // its name
+};
+
+// A kind of filter that can be plugged: "count", "log", "deny".
+//
+// Thread safety: immutable.
+class FilterKind {
+ public:
+  virtual ~FilterKind() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::string_view help() const = 0;  // a paragraph
+  // All its methods; a method's index is its number in Up and Down.
+  virtual absl::Span<const MethodInfo> methods() const = 0;
+  // Validates `parameters` and makes a filter. This is where a bad plug fails, never at a call:
+  // INVALID_ARGUMENT names the parameter.
+  virtual absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
+                                                      const FilterContext& context) const = 0;
+};
+
+// The kinds that this process knows. `main` fills it and passes it on.
+class FilterKinds {
+ public:
+  // REQUIRES: no kind of that name yet.
+  void Add(std::unique_ptr<FilterKind> kind);
+  // Null if unknown.
+  const FilterKind* Find(std::string_view name) const;
+  std::vector<const FilterKind*> All() const;
+
+ private:
+  std::map<std::string, std::unique_ptr<FilterKind>, std::less<>> kinds_;
+};
+
+}  // namespace weir::filters
+
+#endif  // WEIR_FILTERS_FILTER_H_

@@ -1,0 +1,86 @@
+// The filter registry: what is plugged, mapped and enabled, compiled into immutable snapshots that
+// calls read without a lock.
+//
+// Committing is in two steps, so that a store can write between them: Prepare validates a change
+// set against the current state and builds everything that can fail (filters, compiled plans);
+// Publish makes the result current and cannot fail. Changes apply to calls that begin afterwards; a
+// call keeps the snapshot it began with until its reply has left.
+//
+// Thread safety: all methods are safe for concurrent use, but Prepare and Publish of one commit
+// must not interleave with another commit's: the caller serializes commits (control::Service does).
+
+#ifndef WEIR_FILTERS_REGISTRY_H_
+#define WEIR_FILTERS_REGISTRY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/logger.h"
+#include "filters/filter.h"
+#include "filters/state.h"
+#include "orb/core/gate.h"
+
+namespace weir::filters {
+
+class Snapshot;  // filters/snapshot.h
+
+// The outcome of Prepare.
+struct Prepared {
+  State state;                               // with the new revision
+  std::shared_ptr<const Snapshot> snapshot;  // compiled from it
+  bool changed = false;  // false: the change set was a no-op; the revision is the old one
+};
+
+class Registry {
+ public:
+  // `kinds`, `clock` and `logger` must outlive the registry.
+  Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger);
+  ~Registry();
+
+  // What the ORB consults. Lives as long as the registry.
+  orb::Gate* gate();
+
+  // Errors: INVALID_ARGUMENT (bad selector, name, parameter), NOT_FOUND (unknown filter kind, plug,
+  // method, mapping), ALREADY_EXISTS (the plug's name is taken by a different plug), ABORTED
+  // (`expected_revision` is not the current one), FAILED_PRECONDITION (which of several methods to
+  // enable is not said). The text is one line that a person can act on. Nothing is changed.
+  absl::StatusOr<Prepared> Prepare(const ChangeSet& changes,
+                                   std::optional<uint64_t> expected_revision) const;
+  // REQUIRES: `prepared` comes from the latest Prepare, with no Publish between.
+  void Publish(Prepared prepared);
+
+  // Prepares a state read back from a store. Same errors as Prepare, except that a plug whose
+  // filter cannot be made is an error only for the caller to judge.
+  absl::StatusOr<Prepared> PrepareState(const State& state) const;
+
+  State state() const;
+  uint64_t revision() const;
+  // What the plug's filter counted; empty if there is no such plug.
+  std::vector<FilterCounter> Counters(std::string_view plug) const;
+
+  // Waits until no call holds a snapshot older than the current one, or until `deadline`
+  // (DEADLINE_EXCEEDED, saying how many calls still hold one).
+  absl::Status Drain(Nanos deadline) const;
+
+  // Calls `observer` with each newly published state, in order, on the publishing thread. Returns
+  // an id for Unsubscribe, after whose return `observer` is not called any more.
+  using Observer = std::function<void(const State&, const ChangeSet&)>;
+  int Subscribe(Observer observer);
+  void Unsubscribe(int id);
+
+ private:
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weir::filters
+
+#endif  // WEIR_FILTERS_REGISTRY_H_

@@ -1,0 +1,138 @@
+// One call being served: the request, the reply as it takes shape, and the ways to answer.
+//
+// Life cycle:
+//  1. A connection decodes a request into a Call and gives it to the dispatcher.
+//  2. The gate (if active) runs the up filters. They may answer, or suspend the call and resume it.
+//  3. The servant is given the call and answers it exactly once, at once or later, from any thread.
+//  4. The gate runs the down filters of those filters that passed the call up.
+//  5. The connection encodes and sends the reply; the Call returns to its pool.
+//
+// A Call is passed on by CallRef, which answers INTERNAL (WeirMinor::kNoReply) if it is dropped
+// unanswered: no caller is ever left waiting by mistake.
+//
+// Thread safety: one owner at a time; ownership may move between threads.
+
+#ifndef WEIR_ORB_CORE_CALL_H_
+#define WEIR_ORB_CORE_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "orb/cdr/encoder.h"
+#include "orb/core/message.h"
+#include "orb/core/system_exception.h"
+
+namespace weir::orb {
+
+// Who sent a request. Outlives every call that refers to it.
+struct Peer {
+  std::string transport;  // "tcp"
+  std::string address;    // "10.0.0.7:40112", "unix:pid=4711,uid=0"
+};
+
+// What the gate keeps in a call between its phases. The core only makes room for it, zeroes it at
+// the start, and calls Gate::Release at the end if `hold` is set.
+struct GateState {
+  const void* hold = nullptr;   // the snapshot that the call keeps
+  const void* chain = nullptr;  // the compiled filters of this operation
+  uint32_t passed = 0;          // how many up filters have passed the call
+  Nanos began = 0;              // when the up phase began
+};
+
+class Call {
+ public:
+  virtual ~Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  Request& request() { return request_; }
+  const Request& request() const { return request_; }
+  // What will be sent, once there is an answer.
+  Reply& reply() { return reply_; }
+  const Reply& reply() const { return reply_; }
+  GateState& gate_state() { return gate_state_; }
+  const Peer& peer() const { return *peer_; }
+  // Unique in this process's life; how logs name the call.
+  uint64_t id() const { return id_; }
+  // The peer has cancelled the call or gone: a long-running servant may stop.
+  bool abandoned() const { return abandoned_; }
+
+  // Sets the reply, without sending it. The bytes passed are copied.
+  //
+  // A fresh encoder for the body, at alignment position 0, in this machine's byte order. Its
+  // content becomes the body with the SetXxx function that follows.
+  cdr::Encoder NewBody() {
+    body_.Clear();
+    return cdr::Encoder(&body_);
+  }
+  void SetResult() { SetBody(ReplyStatus::kNoException); }
+  // The body holds the repository id and the members.
+  void SetUserException() { SetBody(ReplyStatus::kUserException); }
+  void SetSystemException(const SystemException& e) {
+    cdr::Encoder out = NewBody();
+    Encode(e, &out);
+    SetBody(ReplyStatus::kSystemException);
+  }
+  // The body holds an IOR.
+  void SetForward() { SetBody(ReplyStatus::kLocationForward); }
+  void SetBody(ReplyStatus status) {
+    reply_.Clear();
+    reply_.status = status;
+    reply_.body.bytes = body_.view();
+  }
+
+ protected:
+  friend class CallRef;
+  Call() = default;
+
+  // The servant's answer is in reply(): go on with the down phase, then send. Called once.
+  virtual void Complete() = 0;
+  // Answers the call in place of the servant that dropped it.
+  virtual void Abandon() = 0;
+
+  Request request_;
+  Reply reply_;
+  GateState gate_state_;
+  const Peer* peer_ = nullptr;
+  uint64_t id_ = 0;
+  bool abandoned_ = false;
+  cdr::ByteBuffer body_;
+};
+
+// The right and duty to answer a call.
+class CallRef {
+ public:
+  CallRef() = default;
+  explicit CallRef(Call* call) : call_(call) {}
+  CallRef(CallRef&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
+  CallRef& operator=(CallRef&& other) noexcept {
+    std::swap(call_, other.call_);
+    return *this;
+  }
+  ~CallRef() {
+    if (call_ != nullptr) call_->Abandon();
+  }
+
+  Call* operator->() const { return call_; }
+  Call& operator*() const { return *call_; }
+  explicit operator bool() const { return call_ != nullptr; }
+
+  // Answers with what call->reply() holds. The call is not to be touched afterwards.
+  void Send() { std::exchange(call_, nullptr)->Complete(); }
+  void SendSystemException(const SystemException& e) {
+    call_->SetSystemException(e);
+    Send();
+  }
+  // Gives the duty up, to pass it on by other means.
+  Call* Release() { return std::exchange(call_, nullptr); }
+
+ private:
+  Call* call_ = nullptr;
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_CALL_H_

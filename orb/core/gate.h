@@ -1,0 +1,44 @@
+// All that the ORB knows of filters: a gate that the dispatcher consults around every call.
+// `filters/` implements it; an ORB without filters has none.
+//
+// Thread safety: called by many threads at a time.
+
+#ifndef WEIR_ORB_CORE_GATE_H_
+#define WEIR_ORB_CORE_GATE_H_
+
+#include <atomic>
+
+#include "orb/core/call.h"
+
+namespace weir::orb {
+
+class Gate {
+ public:
+  enum class Outcome {
+    kPass,       // go on
+    kAnswer,     // up only: call.reply() is the answer; the servant is not called
+    kSuspended,  // the gate has the call now and will call Resume(call, outcome)
+  };
+
+  virtual ~Gate() = default;
+
+  // False while no mapping anywhere is enabled: then calls do not come here at all. This is the one
+  // load and one branch that an unfiltered call pays.
+  bool active() const { return active_.load(std::memory_order_acquire); }
+
+  // Runs the up filters enabled for this target and operation. REQUIRES: active() was true.
+  virtual Outcome Up(Call& call) = 0;
+  // Runs the down filters, in reverse, of the filters that passed the call up; call.reply() may be
+  // replaced. Not called for oneways. Never kAnswer. REQUIRES: call.gate_state().chain is not null.
+  virtual Outcome Down(Call& call) = 0;
+  // The reply has left, or there is none: the call lets go of its snapshot. Called once for each
+  // call whose gate_state().hold is set.
+  virtual void Release(Call& call) = 0;
+
+ protected:
+  std::atomic<bool> active_{false};
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_GATE_H_

@@ -1,0 +1,102 @@
+// Requests and replies as the dispatcher, the invoker and filters see them: free of any messaging
+// protocol, with headers decoded and bodies left as the peer encoded them.
+//
+// All views point into the body's block or into memory that the holder of the message keeps.
+//
+// Thread safety: none; one owner at a time.
+
+#ifndef WEIR_ORB_CORE_MESSAGE_H_
+#define WEIR_ORB_CORE_MESSAGE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "orb/cdr/block.h"
+#include "orb/cdr/byte_order.h"
+
+namespace weir::orb {
+
+// GIOP version 1.`minor`; also how a client says which version it wants to send.
+enum class GiopMinor : uint8_t { k0 = 0, k1 = 1, k2 = 2 };
+
+// CORBA 3.3 part 2, 9.7. `data` is the octets as sent, usually an encapsulation.
+struct ServiceContext {
+  uint32_t id = 0;
+  std::string_view data;
+};
+
+// Encoded arguments, results or exception members.
+struct Body {
+  std::string_view bytes;
+  cdr::ByteOrder order = cdr::kNativeOrder;
+  // Alignment position of the first byte, modulo 8. Whoever sends these bytes on must put them at a
+  // position with the same remainder. 0 in every GIOP 1.2 message.
+  uint8_t alignment = 0;
+  // Keeps `bytes` alive; empty if somebody else does.
+  cdr::BlockRef block;
+};
+
+struct Request {
+  std::string_view object_key;
+  std::string_view operation;
+  std::vector<ServiceContext> contexts;
+  Body body;
+  // requesting_principal of GIOP 1.0 and 1.1; empty otherwise.
+  std::string_view principal;
+  // False for a oneway: nothing is ever sent back.
+  bool response_expected = true;
+  // The version it came in, or is to be sent in at most.
+  GiopMinor minor = GiopMinor::k2;
+  // Monotonic time after which nobody waits for the reply.
+  Nanos deadline = kNoDeadline;
+
+  // Forgets everything but keeps the vector's memory.
+  void Clear() {
+    object_key = operation = principal = {};
+    contexts.clear();
+    body = Body();
+    response_expected = true;
+    minor = GiopMinor::k2;
+    deadline = kNoDeadline;
+  }
+};
+
+// GIOP ReplyStatusType (CORBA 3.3 part 2, 9.4.3.2).
+enum class ReplyStatus : uint8_t {
+  kNoException = 0,
+  kUserException = 1,
+  kSystemException = 2,
+  kLocationForward = 3,
+  kLocationForwardPerm = 4,
+  kNeedsAddressingMode = 5,
+};
+
+struct Reply {
+  ReplyStatus status = ReplyStatus::kNoException;
+  std::vector<ServiceContext> contexts;
+  // By status: result, inout and out arguments; repository id and members; repository id, minor
+  // code and completion status; an IOR; a short.
+  Body body;
+
+  void Clear() {
+    status = ReplyStatus::kNoException;
+    contexts.clear();
+    body = Body();
+  }
+};
+
+// GIOP LocateStatusType (CORBA 3.3 part 2, 9.4.6.1).
+enum class LocateStatus : uint8_t {
+  kUnknownObject = 0,
+  kObjectHere = 1,
+  kObjectForward = 2,
+  kObjectForwardPerm = 3,
+  kSystemException = 4,
+  kNeedsAddressingMode = 5,
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_MESSAGE_H_

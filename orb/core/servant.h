@@ -1,0 +1,35 @@
+// What application code implements to be called.
+
+#ifndef WEIR_ORB_CORE_SERVANT_H_
+#define WEIR_ORB_CORE_SERVANT_H_
+
+#include <string_view>
+
+#include "orb/core/call.h"
+
+namespace weir::orb {
+
+// Thread safety: Dispatch is called by many threads at a time.
+class Servant {
+ public:
+  virtual ~Servant() = default;
+
+  // The most derived interface: "IDL:weir/Echo:1.0". Empty if unknown (a forwarder).
+  virtual std::string_view repository_id() const = 0;
+  // Whether the object is of interface `id`; answers `_is_a` and has to know all bases.
+  virtual bool IsA(std::string_view id) const { return id == repository_id(); }
+
+  // Serves the call: answers it before returning, or moves `call` elsewhere and answers later. May
+  // throw; then the caller gets UNKNOWN. Built-in operations (_is_a, _non_existent...) come here
+  // only if HandlesBuiltins() says so.
+  virtual void Dispatch(CallRef call) = 0;
+
+  // A forwarder passes built-in operations and LocateRequests on like any other call.
+  virtual bool HandlesBuiltins() const { return false; }
+  // True if Dispatch never blocks, so that a thread in it does not count as busy.
+  virtual bool NeverBlocks() const { return false; }
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_SERVANT_H_
