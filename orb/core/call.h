@@ -15,6 +15,7 @@
 #ifndef WEIR_ORB_CORE_CALL_H_
 #define WEIR_ORB_CORE_CALL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,7 +59,7 @@ class Call {
   // Unique in this process's life; how logs name the call.
   uint64_t id() const { return id_; }
   // The peer has cancelled the call or gone: a long-running servant may stop.
-  bool abandoned() const { return abandoned_; }
+  bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
   // Sets the reply, without sending it. The bytes passed are copied.
   //
@@ -98,7 +99,7 @@ class Call {
   GateState gate_state_;
   const Peer* peer_ = nullptr;
   uint64_t id_ = 0;
-  bool abandoned_ = false;
+  std::atomic<bool> abandoned_{false};
   cdr::ByteBuffer body_;
 };
 

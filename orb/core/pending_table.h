@@ -1,0 +1,64 @@
+// The calls that wait for a reply on one connection, by request id. Lock-free: whoever completes a call (the
+// reader, a timeout, a cancellation) takes it out of its slot with one compare-and-swap, so exactly one
+// of them does.
+//
+// A request id is even (CORBA 3.3 part 2, 9.8.1: the initiator's ids) and names a slot and the slot's generation,
+// so that a late reply does not meet the slot's next call. Slots come in chunks that are added as they are
+// needed and stay.
+//
+// Thread safety: safe for concurrent use.
+
+#ifndef WEIR_ORB_CORE_PENDING_TABLE_H_
+#define WEIR_ORB_CORE_PENDING_TABLE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace weir::orb {
+
+class Invocation;
+
+class PendingTable {
+ public:
+  // At most `limit` calls at a time, up to 32768.
+  explicit PendingTable(size_t limit);
+  ~PendingTable();
+
+  // The new request id, or nothing if the table is full.
+  std::optional<uint32_t> Add(Invocation* call);
+  // The call that waits for `id`, no longer waiting; null if there is none (any more).
+  Invocation* Take(uint32_t id);
+  // Calls `visit` with each waiting id, in no order. Ids may come and go meanwhile.
+  void ForEach(const std::function<void(uint32_t id)>& visit) const;
+
+  size_t size() const { return count_.load(); }
+
+ private:
+  static constexpr int kSlotBits = 15;
+  static constexpr uint32_t kSlots = 1u << kSlotBits;
+  static constexpr uint32_t kChunk = 64;
+
+  struct Slot {
+    // The id that waits here, or 0 (never an id that is given out) if none does.
+    std::atomic<uint32_t> id{0};
+    Invocation* call = nullptr;   // written before `id`, read by the one who has swapped it out
+    uint32_t generation = 0;      // of the slot's owner, between taking its bit and freeing it
+  };
+  struct Chunk {
+    std::atomic<uint64_t> used{0};  // a bit for each slot
+    Slot slots[kChunk];
+  };
+
+  Chunk* GetChunk(uint32_t index);
+
+  const size_t limit_;
+  std::atomic<size_t> count_{0};
+  std::atomic<Chunk*> chunks_[kSlots / kChunk] = {};
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_PENDING_TABLE_H_
