@@ -20,7 +20,7 @@ PendingTable::Chunk* PendingTable::GetChunk(uint32_t index) {
   return chunk;
 }
 
-std::optional<uint32_t> PendingTable::Add(Invocation* call) {
+std::optional<uint32_t> PendingTable::Add(Invocation* call, Nanos deadline) {
   if (count_.fetch_add(1) >= limit_) {
     count_.fetch_sub(1);
     return std::nullopt;
@@ -40,6 +40,7 @@ std::optional<uint32_t> PendingTable::Add(Invocation* call) {
         // 16 bits that are never all zero, so that no id is 0.
         slot.generation = slot.generation % 0xffff + 1;
         slot.call = call;
+        slot.deadline.store(deadline, std::memory_order_relaxed);
         const uint32_t id = (slot.generation << kSlotBits | (c * kChunk + bit)) << 1;
         slot.id.store(id, std::memory_order_release);
         return id;
@@ -61,14 +62,23 @@ Invocation* PendingTable::Take(uint32_t id) {
   return call;
 }
 
-void PendingTable::ForEach(const std::function<void(uint32_t)>& visit) const {
+bool PendingTable::Waiting(uint32_t id) const {
+  const uint32_t index = (id >> 1) % kSlots;
+  const Chunk* const chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+  return chunk != nullptr &&
+         chunk->slots[index % kChunk].id.load(std::memory_order_acquire) == id;
+}
+
+void PendingTable::ForEach(const std::function<void(uint32_t, Nanos)>& visit) const {
   for (const std::atomic<Chunk*>& c : chunks_) {
     const Chunk* const chunk = c.load(std::memory_order_acquire);
     if (chunk == nullptr) return;  // chunks are added in order
     if (chunk->used.load(std::memory_order_relaxed) == 0) continue;
     for (const Slot& slot : chunk->slots) {
       const uint32_t id = slot.id.load(std::memory_order_acquire);
-      if (id != 0) visit(id);
+      const Nanos deadline = slot.deadline.load(std::memory_order_acquire);
+      // The deadline is this id's only if the slot has not changed hands between the two reads.
+      if (id != 0 && slot.id.load(std::memory_order_relaxed) == id) visit(id, deadline);
     }
   }
 }

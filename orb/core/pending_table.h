@@ -17,6 +17,8 @@
 #include <functional>
 #include <optional>
 
+#include "base/clock.h"
+
 namespace weir::orb {
 
 class Invocation;
@@ -28,11 +30,12 @@ class PendingTable {
   ~PendingTable();
 
   // The new request id, or nothing if the table is full.
-  std::optional<uint32_t> Add(Invocation* call);
+  std::optional<uint32_t> Add(Invocation* call, Nanos deadline);
   // The call that waits for `id`, no longer waiting; null if there is none (any more).
   Invocation* Take(uint32_t id);
-  // Calls `visit` with each waiting id, in no order. Ids may come and go meanwhile.
-  void ForEach(const std::function<void(uint32_t id)>& visit) const;
+  bool Waiting(uint32_t id) const;
+  // Calls `visit` with each waiting id and its deadline, in no order. Ids may come and go meanwhile.
+  void ForEach(const std::function<void(uint32_t id, Nanos deadline)>& visit) const;
 
   size_t size() const { return count_.load(); }
 
@@ -44,6 +47,7 @@ class PendingTable {
   struct Slot {
     // The id that waits here, or 0 (never an id that is given out) if none does.
     std::atomic<uint32_t> id{0};
+    std::atomic<Nanos> deadline{kNoDeadline};
     Invocation* call = nullptr;   // written before `id`, read by the one who has swapped it out
     uint32_t generation = 0;      // of the slot's owner, between taking its bit and freeing it
   };

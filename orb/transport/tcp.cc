@@ -53,7 +53,7 @@ std::string Format(const sockaddr_storage& address) {
     port = ntohs(in.sin_port);
     inet_ntop(AF_INET, &in.sin_addr, host, sizeof host);
   }
-  return FormatHostPort({host, port});
+  return FormatHostPort(host, port);
 }
 
 void Tune(int fd, const TransportOptions& options) {
@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> TcpTransport::Listen(std::string_view 
       const uint16_t port = ParseHostPort(real)->port;
       const bool any =
           where->host.empty() || real.starts_with("0.0.0.0:") || real.starts_with("[::]:");
-      std::vector<std::string> published = {any ? FormatHostPort({HostName(), port}) : real};
+      std::vector<std::string> published = {any ? FormatHostPort(HostName(), port) : real};
       return std::make_unique<TcpAcceptor>(*std::move(fd), real, std::move(published), options_);
     }
   }

@@ -4,14 +4,21 @@
 // CommandContext*), which main calls. Its callback stores the outcome in `context->status`.
 //
 // Data goes to `out`, everything else to `err`.
+//
+// Thread safety: none; one command runs, on one thread.
 
 #ifndef WEIR_TOOLS_WEIR_COMMAND_H_
 #define WEIR_TOOLS_WEIR_COMMAND_H_
 
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace weir::tools {
 
@@ -35,8 +42,19 @@ struct CommandContext {
   std::ostream& err;
   std::string control;  // --control or WEIR_CONTROL: "unix:PATH" or "HOST:PORT"
   bool json = false;    // -o json
+  double timeout = 10;  // --timeout: seconds to wait for an answer; above 0
   absl::Status status;  // how the subcommand ended; its message is printed as "weir: ..."
 };
+
+// The parts of `app`'s command line that several subcommands share. The values end up in `context`,
+// which must outlive `app`.
+//
+// -o, --output text|json
+void AddOutputOption(CLI::App* app, CommandContext* context);
+// --timeout SECONDS
+void AddTimeoutOption(CLI::App* app, CommandContext* context);
+// Ends the help with `examples` (lines without indentation) and the exit codes.
+void AddExamples(CLI::App* app, std::string_view examples);
 
 }  // namespace weir::tools
 

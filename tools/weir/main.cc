@@ -1,0 +1,59 @@
+// The weir command: finds the subcommand, runs it, and turns its outcome into an exit code.
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "tools/weir/command.h"
+#include "tools/weir/version.h"
+
+namespace weir::tools {
+namespace {
+
+void AddCommands(CLI::App* app, CommandContext* context) {
+  // Nodes: what serves calls.
+
+  // Clients of nodes and references.
+
+  // Beta messages: what changes and shows a running node.
+
+  // Measuring.
+}
+
+int Run(int argc, char** argv) {
+  CommandContext context{std::cout, std::cerr};
+  CLI::App app("weir: filters on distributed objects, plugged while they run", "weir");
+  app.set_version_flag("--version", std::string("weir ") + kVersion);
+  app.require_subcommand(1);
+  AddExamples(
+      &app,
+      "weir gateway --listen giop:tcp:127.0.0.1:2810 --upstream corbaloc::127.0.0.1:2809 \\\n"
+      "    --control unix:/tmp/weir.sock --store memory\n"
+      "export WEIR_CONTROL=unix:/tmp/weir.sock\n"
+      "weir plug audit --filter log --on key:NameService\n"
+      "weir map audit '*' --up request --enable\n"
+      "weir list");
+  AddCommands(&app, &context);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    // --help and --version come here, too, with code 0.
+    return app.exit(e, std::cout, std::cerr) == 0 ? kExitOk : kExitUsage;
+  }
+  std::cout.flush();
+  if (context.status.ok() && !std::cout) {
+    context.status = absl::UnknownError("cannot write to the standard output");
+  }
+  if (!context.status.ok()) std::cerr << "weir: " << context.status.message() << std::endl;
+  return ExitCodeFor(context.status);
+}
+
+}  // namespace
+}  // namespace weir::tools
+
+int main(int argc, char** argv) {
+  // gRPC's own lines on stderr repeat, in its words, what our errors say.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  return weir::tools::Run(argc, argv);
+}
