@@ -61,6 +61,15 @@ class Call {
   // The peer has cancelled the call or gone: a long-running servant may stop.
   bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
+  // Nothing else of this connection is known to wait: the thread may give this call its time.
+  bool alone() const { return alone_; }
+
+  // This is no call but the question where the object is (LocateRequest); only servants that handle
+  // builtins see it. A SYSTEM_EXCEPTION or LOCATION_FORWARD reply says so; anything else is
+  // `locate_status`.
+  bool locate() const { return locate_; }
+  LocateStatus locate_status = LocateStatus::kUnknownObject;
+
   // Sets the reply, without sending it. The bytes passed are copied.
   //
   // A fresh encoder for the body, at alignment position 0, in this machine's byte order. Its
@@ -100,6 +109,8 @@ class Call {
   const Peer* peer_ = nullptr;
   uint64_t id_ = 0;
   std::atomic<bool> abandoned_{false};
+  bool alone_ = false;
+  bool locate_ = false;
   cdr::ByteBuffer body_;
 };
 

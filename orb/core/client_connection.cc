@@ -36,49 +36,53 @@ void ClientConnection::EndAttempt(Invocation* call, Outcome outcome, std::string
   call->AttemptOver();
 }
 
-bool ClientConnection::Submit(Invocation* call) {
+bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
   if (closed_.load()) return false;
   const Request& request = *call->request;
-  const std::optional<uint32_t> id = pending_.Add(call, call->blocking_ ? kNoDeadline : request.deadline);
-  if (!id.has_value()) {
-    EndAttempt(call, Outcome::kRefused,
-               absl::StrCat("more than ", context_->limits.max_calls_per_connection,
-                            " calls are in flight on this connection"));
+  const std::optional<uint32_t> reserved =
+      pending_.Reserve(call, call->blocking_ ? kNoDeadline : request.deadline);
+  if (!reserved.has_value()) {
+    call->outcome_ = Outcome::kRefused;
+    call->attempt_status_ =
+        ToStatus({ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo},
+                 absl::StrCat("more than ", context_->limits.max_calls_per_connection,
+                              " calls are in flight on the connection to ", name_));
+    call->AttemptOver();
     return true;
   }
-  call->wire_id_ = *id;
-  minor_.store(request.minor, std::memory_order_relaxed);
+  const uint32_t id = *id_out = call->wire_id_ = *reserved;
   const bool oneway = !call->locate && !request.response_expected;
-  // From here on the reply, a timeout or the connection's end may complete the call, and it may be gone.
-  Output::Result sent;
-  {
-    BufferLease out;
-    if (call->locate) {
-      codec_->EncodeLocateRequest(*id, request.minor, request.object_key, out.get());
-    } else if (absl::Status s = codec_->EncodeRequest(*id, request, out.get()); !s.ok()) {
-      if (pending_.Take(*id) != nullptr) {
-        call->outcome_ = Outcome::kRefused;
-        call->attempt_status_ = std::move(s);
-        call->AttemptOver();
-      }
-      return true;
-    }
-    sent = output_.Write(out->view());
-  }
-  if (sent == Output::Result::kSent && !closed_.load()) [[likely]] {
-    if (oneway && pending_.Take(*id) != nullptr) EndAttempt(call, Outcome::kReply, "");
+  BufferLease out;
+  if (call->locate) {
+    codec_->EncodeLocateRequest(id, request.minor, request.object_key, out.get());
+  } else if (absl::Status s = codec_->EncodeRequest(id, request, out.get()); !s.ok()) {
+    pending_.Unreserve(id);
+    call->outcome_ = Outcome::kRefused;
+    call->attempt_status_ = std::move(s);
+    call->AttemptOver();
     return true;
   }
-  // Broken or closed meanwhile. Whoever ends it may have seen our call or not; if not, it is ours to end.
+  minor_.store(request.minor, std::memory_order_relaxed);
+  // From here on the reply, a timeout or the connection's end may complete the call, and it may be
+  // gone.
+  pending_.Publish(id);
+  const Output::Result sent = output_.Write(out->view());
+  if (sent == Output::Result::kSent && !closed_.load()) [[likely]] {
+    if (oneway && pending_.Take(id) != nullptr) EndAttempt(call, Outcome::kReply, "");
+    return true;
+  }
+  // Broken, or closed meanwhile. Whoever closed it may have ended our call with the others; if not,
+  // it is still ours.
   if (sent != Output::Result::kSent) Abort("the peer has closed the connection");
-  if (pending_.Take(*id) == nullptr) return true;
+  if (pending_.Take(id) == nullptr) return true;
   if (sent == Output::Result::kUnsent) return false;
   EndAttempt(call, close_outcome_.load(), CloseReason());
   return true;
 }
 
 bool ClientConnection::Usable(Nanos now) {
-  if (closed_.load(std::memory_order_relaxed) || output_.failed()) return false;
+  if (output_.failed()) Abort("the peer has closed the connection");
+  if (closed_.load()) return false;
   // A connection in steady use needs no look; one that rested may have been closed by the peer.
   constexpr Nanos kRest = 5 * kMillisecond;
   const Nanos rested = now - last_used_.load(std::memory_order_relaxed);
@@ -321,24 +325,26 @@ void ClientConnection::Cancel(uint32_t id, Outcome outcome) {
   EndAttempt(call, outcome, "");
 }
 
+void ClientConnection::CheckDeadlines(Nanos now) {
+  if (pending_.size() == 0) return;
+  std::vector<uint32_t> late;
+  pending_.ForEach([&](uint32_t id, Nanos deadline) {
+    if (deadline <= now) late.push_back(id);
+  });
+  for (const uint32_t id : late) Cancel(id, Outcome::kTimeout);
+}
+
 void ClientConnection::CheckTime(Nanos now) {
   if (closed_.load()) return;
   const Nanos blocked = output_.blocked_since();
   if (blocked != 0 && now - blocked > context_->limits.write_timeout) {
     return Abort("the peer has read nothing for the write timeout while requests wait");
   }
-  if (pending_.size() != 0) {
-    std::vector<uint32_t> late;
-    pending_.ForEach([&](uint32_t id, Nanos deadline) {
-      if (deadline <= now) late.push_back(id);
-    });
-    for (const uint32_t id : late) Cancel(id, Outcome::kTimeout);
-    return;
-  }
+  if (pending_.size() != 0) return;
   const Nanos rested = now - last_used_.load(std::memory_order_relaxed);
   if (context_->limits.idle_timeout != 0 && rested > context_->limits.idle_timeout) {
     CloseInGoodOrder();
-  } else if (rested > kSecond) {
+  } else {
     ReadUnasked();
   }
 }

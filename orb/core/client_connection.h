@@ -1,11 +1,12 @@
 // One connection that was opened to a server, shared by any number of calls in flight.
 //
-// Who reads: nobody while nothing is awaited. A thread that waits for its own reply takes the *reader role* and reads
-// for everyone; when its reply is there, it hands the role to another waiting thread or, if only
-// asynchronous calls are left, to the reactor. So a lone blocking call is one send and one receive, by one
-// thread.
+// Who reads: nobody while nothing is awaited. A thread that waits for its own reply takes the
+// *reader role* and reads for everyone; when its reply is there, it hands the role to another
+// waiting thread or, if only asynchronous calls are left, to the reactor. So a lone blocking call
+// is one send and one receive, by one thread.
 //
-// Thread safety: safe for concurrent use, but for what the holder of the reader role alone may touch.
+// Thread safety: safe for concurrent use, but for what the holder of the reader role alone may
+// touch.
 
 #ifndef WEIR_ORB_CORE_CLIENT_CONNECTION_H_
 #define WEIR_ORB_CORE_CLIENT_CONNECTION_H_
@@ -40,23 +41,26 @@ struct ClientContext {
 
 class ClientConnection : public RefCounted, public EventHandler {
  public:
-  // `context` must outlive the connection. `name` is how errors call the peer: "tcp:orb.example:2809".
+  // `context` must outlive the connection. `name` is how errors call the peer:
+  // "tcp:orb.example:2809".
   ClientConnection(const ClientContext* context, std::unique_ptr<Stream> stream,
                    std::unique_ptr<Codec> codec, std::string name);
   ~ClientConnection() override;
 
-  // Sends the request. False: nothing was sent, and the attempt is not over; another connection may be tried.
-  // Otherwise the attempt will be over, or is already.
-  bool Submit(Invocation* call);
+  // Sends the request. False: nothing was sent, and the attempt is not over; another connection may
+  // be tried. Otherwise the attempt will be over, or is already, and an asynchronous call may be
+  // gone; `*id` is its request id.
+  bool Submit(Invocation* call, uint32_t* id);
 
-  // Waits until the attempt is over, until the deadline of its request at most. REQUIRES: call->blocking_.
+  // Waits until the attempt is over, until the deadline of its request at most. REQUIRES:
+  // call->blocking_.
   void Wait(Invocation* call);
 
   // Lets the reactor read for calls that no thread waits for.
   void EnsureReader();
-  // Reads on this thread until `id` is no longer awaited, as long as bytes keep coming within the short wait. Then as
-  // EnsureReader. Returns whether it read anything for it: false if another thread has the reader role, or
-  // the wait was in vain.
+  // Reads on this thread until `id` is no longer awaited, as long as bytes keep coming within the
+  // short wait. Then as EnsureReader. Returns whether it read anything for it: false if another
+  // thread has the reader role, or the wait was in vain.
   bool ReadAlone(uint32_t id);
 
   // Whether a new call may be sent: not closed, and if unused for some time, then still alive.
@@ -67,12 +71,15 @@ class ClientConnection : public RefCounted, public EventHandler {
 
   // Gives up on the call with `id`, and tells the server.
   void Cancel(uint32_t id, Invocation::Outcome outcome);
-  // Ends calls whose deadline has passed, and the connection if it has been idle for too long or does not take
-  // what we send.
+  // Ends calls whose deadline has passed. To be called every few milliseconds.
+  void CheckDeadlines(Nanos now);
+  // Ends the connection if it has been idle for too long, does not take what we send, or was closed
+  // by the peer. To be called every second or so.
   void CheckTime(Nanos now);
   // Calls in flight end as lost.
   void Abort(std::string_view why);
-  // Sends CloseConnection (GIOP 1.2 lets a client do so) and closes. REQUIRES: nothing is in flight.
+  // Sends CloseConnection (GIOP 1.2 lets a client do so) and closes. REQUIRES: nothing is in
+  // flight.
   void CloseInGoodOrder();
 
  private:

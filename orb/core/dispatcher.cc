@@ -16,7 +16,7 @@ void Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
     call.SendSystemException({ExceptionId::kObjectNotExist, OmgMinor(2), Completion::kNo});
     return;
   }
-  if (gate_ != nullptr && gate_->active()) [[unlikely]] {
+  if (gate_ != nullptr && gate_->active() && !call->locate()) [[unlikely]] {
     if (gate_->Up(*call) == Gate::Outcome::kAnswer) return call.Send();
   }
   RunServant(**servant, std::move(call));

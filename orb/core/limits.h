@@ -4,6 +4,7 @@
 #define WEIR_ORB_CORE_LIMITS_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/clock.h"
 
@@ -30,6 +31,14 @@ struct ServerLimits {
   Nanos idle_timeout = 180 * kSecond;
 };
 
+// Where a LOCATION_FORWARD may lead. Stops a server, or whoever speaks for it, from making this
+// process connect to addresses of its choice.
+enum class ForwardPolicy : uint8_t {
+  kNever,
+  kSameHost,  // hosts that the reference named itself, and Unix sockets
+  kAny,
+};
+
 struct ClientLimits {
   // Connections to one address. Concurrent callers get one each up to this number, then share.
   size_t max_connections_per_endpoint = 5;
@@ -42,6 +51,7 @@ struct ClientLimits {
   Nanos idle_timeout = 120 * kSecond;
   // LOCATION_FORWARDs in a row. Stops servers that send us in a circle.
   int max_forwards = 10;
+  ForwardPolicy forward_policy = ForwardPolicy::kSameHost;
 };
 
 }  // namespace weir::orb

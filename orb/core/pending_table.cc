@@ -13,19 +13,21 @@ PendingTable::~PendingTable() {
 
 PendingTable::Chunk* PendingTable::GetChunk(uint32_t index) {
   Chunk* chunk = chunks_[index].load(std::memory_order_acquire);
-  if (chunk != nullptr) [[likely]] return chunk;
+  if (chunk != nullptr) [[likely]]
+    return chunk;
   Chunk* const fresh = new Chunk;
   if (chunks_[index].compare_exchange_strong(chunk, fresh)) return fresh;
   delete fresh;
   return chunk;
 }
 
-std::optional<uint32_t> PendingTable::Add(Invocation* call, Nanos deadline) {
+std::optional<uint32_t> PendingTable::Reserve(Invocation* call, Nanos deadline) {
   if (count_.fetch_add(1) >= limit_) {
     count_.fetch_sub(1);
     return std::nullopt;
   }
-  // The count admits no more than there are slots, so a free one exists; others may be quicker to take it.
+  // The count admits no more than there are slots, so a free one exists; others may be quicker to
+  // take it.
   for (;;) {
     for (uint32_t c = 0; c < kSlots / kChunk; ++c) {
       Chunk* const chunk = GetChunk(c);
@@ -41,13 +43,28 @@ std::optional<uint32_t> PendingTable::Add(Invocation* call, Nanos deadline) {
         slot.generation = slot.generation % 0xffff + 1;
         slot.call = call;
         slot.deadline.store(deadline, std::memory_order_relaxed);
-        const uint32_t id = (slot.generation << kSlotBits | (c * kChunk + bit)) << 1;
-        slot.id.store(id, std::memory_order_release);
-        return id;
+        return (slot.generation << kSlotBits | (c * kChunk + bit)) << 1;
       }
     }
   }
 }
+
+PendingTable::Slot& PendingTable::SlotOf(uint32_t id) {
+  const uint32_t index = (id >> 1) % kSlots;
+  return chunks_[index / kChunk].load(std::memory_order_acquire)->slots[index % kChunk];
+}
+
+void PendingTable::Free(uint32_t id) {
+  const uint32_t index = (id >> 1) % kSlots;
+  chunks_[index / kChunk]
+      .load(std::memory_order_acquire)
+      ->used.fetch_and(~(uint64_t{1} << (index % kChunk)), std::memory_order_release);
+  count_.fetch_sub(1);
+}
+
+void PendingTable::Publish(uint32_t id) { SlotOf(id).id.store(id); }
+
+void PendingTable::Unreserve(uint32_t id) { Free(id); }
 
 Invocation* PendingTable::Take(uint32_t id) {
   const uint32_t index = (id >> 1) % kSlots;
@@ -57,16 +74,14 @@ Invocation* PendingTable::Take(uint32_t id) {
   uint32_t expected = id;
   if (!slot.id.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) return nullptr;
   Invocation* const call = slot.call;
-  chunk->used.fetch_and(~(uint64_t{1} << (index % kChunk)), std::memory_order_release);
-  count_.fetch_sub(1);
+  Free(id);
   return call;
 }
 
 bool PendingTable::Waiting(uint32_t id) const {
   const uint32_t index = (id >> 1) % kSlots;
   const Chunk* const chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
-  return chunk != nullptr &&
-         chunk->slots[index % kChunk].id.load(std::memory_order_acquire) == id;
+  return chunk != nullptr && chunk->slots[index % kChunk].id.load(std::memory_order_acquire) == id;
 }
 
 void PendingTable::ForEach(const std::function<void(uint32_t, Nanos)>& visit) const {

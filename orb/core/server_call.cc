@@ -41,13 +41,15 @@ namespace {
 thread_local ServerCallList call_list;
 }  // namespace
 
-ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in) {
+ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alone) {
   ServerCall* const call = call_list.Take();
   call->connection_ = Ref<ServerConnection>::Share(connection);
   call->peer_ = &connection->peer_;
   call->id_ = call_list.NextId();
   call->wire_id_ = in->id;
   call->minor_ = in->request.minor;
+  call->alone_ = alone;
+  call->locate_ = in->kind == Incoming::Kind::kLocateRequest;
   std::swap(call->request_, in->request);
   call->progress_.store(Progress::kRunning, std::memory_order_relaxed);
   return call;
@@ -73,7 +75,9 @@ void ServerCall::Run() {
 void ServerCall::Cancel() { abandoned_.store(true, std::memory_order_relaxed); }
 
 void ServerCall::Complete() {
-  if (request_.response_expected) {
+  if (locate_) {
+    if (!abandoned()) connection_->SendLocateReply(wire_id_, minor_, locate_status, reply_);
+  } else if (request_.response_expected) {
     connection_->context_->dispatcher->FinishPhase(*this);
     if (!abandoned()) connection_->SendReply(wire_id_, minor_, reply_);
   }
@@ -104,6 +108,7 @@ void ServerCall::PutAway() {
   servant_.reset();
   request_.Clear();
   reply_.Clear();
+  locate_status = LocateStatus::kUnknownObject;
   body_.ShrinkTo(ServerCallList::kMostBytes);
   gate_state_ = GateState();
   peer_ = nullptr;

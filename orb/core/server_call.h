@@ -19,7 +19,7 @@ namespace weir::orb {
 class ServerCall : public Call {
  public:
   // A call for the request in `*in`, whose content it takes.
-  static ServerCall* New(ServerConnection* connection, Incoming* in);
+  static ServerCall* New(ServerConnection* connection, Incoming* in, bool alone);
 
   // Has it served. The call may be gone when this returns.
   void Run();

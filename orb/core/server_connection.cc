@@ -95,8 +95,7 @@ bool ServerConnection::Handle(Incoming* in) {
     case Incoming::Kind::kRequest:
       return HandleRequest(in);
     case Incoming::Kind::kLocateRequest:
-      HandleLocateRequest(*in);
-      return true;
+      return HandleLocateRequest(in);
     case Incoming::Kind::kCancel:
       HandleCancel(in->id);
       return true;
@@ -155,16 +154,31 @@ bool ServerConnection::HandleRequest(Incoming* in) {
     EndCall();
     return true;
   }
-  ServerCall::New(this, in)->Run();
+  const bool alone = input_.empty() && late_count_.load(std::memory_order_relaxed) == 0;
+  ServerCall::New(this, in, alone)->Run();
   return true;
 }
 
-void ServerConnection::HandleLocateRequest(const Incoming& in) {
-  const LocateStatus status = context_->adapter->Find(in.request.object_key) != nullptr
-                                  ? LocateStatus::kObjectHere
-                                  : LocateStatus::kUnknownObject;
+bool ServerConnection::HandleLocateRequest(Incoming* in) {
+  const std::shared_ptr<Servant> servant = context_->adapter->Find(in->request.object_key);
+  if (servant != nullptr && servant->HandlesBuiltins()) return HandleRequest(in);
+  SendLocateReply(in->id, in->request.minor,
+                  servant != nullptr ? LocateStatus::kObjectHere : LocateStatus::kUnknownObject,
+                  Reply());
+  return true;
+}
+
+void ServerConnection::SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status,
+                                       const Reply& reply) {
+  if (reply.status == ReplyStatus::kLocationForward) status = LocateStatus::kObjectForward;
+  if (reply.status == ReplyStatus::kSystemException) {
+    // Before GIOP 1.2 there is no way to say more than that the object is not to be had.
+    status = minor == GiopMinor::k2 ? LocateStatus::kSystemException : LocateStatus::kUnknownObject;
+  }
+  const bool has_body =
+      status == LocateStatus::kObjectForward || status == LocateStatus::kSystemException;
   BufferLease out;
-  codec_->EncodeLocateReply(in.id, in.request.minor, status, Body(), out.get());
+  codec_->EncodeLocateReply(id, minor, status, has_body ? reply.body : Body(), out.get());
   output_.Write(out->view());
 }
 

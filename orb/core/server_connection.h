@@ -83,7 +83,7 @@ class ServerConnection : public RefCounted, public EventHandler {
   bool Process();
   bool Handle(Incoming* in);
   bool HandleRequest(Incoming* in);
-  void HandleLocateRequest(const Incoming& in);
+  bool HandleLocateRequest(Incoming* in);
   void HandleCancel(uint32_t id);
   void Close();
   void Rearm();
@@ -91,6 +91,7 @@ class ServerConnection : public RefCounted, public EventHandler {
 
   // Any thread.
   void SendReply(uint32_t id, GiopMinor minor, const Reply& reply);
+  void SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status, const Reply& reply);
   bool BeginCall();
   void EndCall();
   void ResumeReading();
