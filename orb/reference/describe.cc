@@ -1,5 +1,6 @@
 #include "orb/reference/describe.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/host_port.h"
@@ -176,8 +177,8 @@ void DescribeProfile(const TaggedProfile& tagged, std::string* out) {
   }
 }
 
-// A JSON string. Escape() has left nothing but printable ASCII.
-std::string Quoted(std::string_view text) {
+// Of a text that is printable ASCII already.
+std::string RawJsonString(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
@@ -186,35 +187,23 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
-// For text from outside. Quotes are JSON's business, so Escape's backslash before them goes.
-std::string QuotedOctets(std::string_view octets) {
-  std::string text;
-  for (const char c : octets) {
-    if (c == '"' || c == '\'') {
-      text += c;
-    } else {
-      text += Escape(std::string_view(&c, 1));
-    }
-  }
-  return Quoted(text);
-}
-
 std::string ComponentsJson(const std::vector<TaggedComponent>& components) {
-  return StrCat("[",
-                absl::StrJoin(components, ",",
-                              [](std::string* out, const TaggedComponent& component) {
-                                StrAppend(out, "{\"tag\":", component.tag,
-                                          ",\"name\":", Quoted(ComponentName(component.tag)));
-                                const auto text = ComponentText(component);
-                                if (!text.ok()) {
-                                  StrAppend(out,
-                                            ",\"error\":", Quoted(ToStd(text.status().message())));
-                                } else if (!text->empty()) {
-                                  StrAppend(out, ",\"value\":", Quoted(*text));
-                                }
-                                StrAppend(out, ",\"hex\":\"", Hex(component.data), "\"}");
-                              }),
-                "]");
+  return StrCat(
+      "[",
+      absl::StrJoin(components, ",",
+                    [](std::string* out, const TaggedComponent& component) {
+                      StrAppend(out, "{\"tag\":", component.tag,
+                                ",\"name\":", RawJsonString(ComponentName(component.tag)));
+                      const auto text = ComponentText(component);
+                      if (!text.ok()) {
+                        StrAppend(out,
+                                  ",\"error\":", RawJsonString(ToStd(text.status().message())));
+                      } else if (!text->empty()) {
+                        StrAppend(out, ",\"value\":", RawJsonString(*text));
+                      }
+                      StrAppend(out, ",\"hex\":\"", Hex(component.data), "\"}");
+                    }),
+      "]");
 }
 
 std::string ProfileJson(const TaggedProfile& tagged) {
@@ -225,8 +214,8 @@ std::string ProfileJson(const TaggedProfile& tagged) {
     const auto profile = DecodeIiopProfile(tagged.data);
     if (profile.ok()) {
       return StrCat(json, ",\"version\":\"1.", profile->minor,
-                    "\",\"host\":", QuotedOctets(profile->host), ",\"port\":", profile->port,
-                    ",\"key\":", QuotedOctets(profile->object_key), ",\"key_hex\":\"",
+                    "\",\"host\":", JsonString(profile->host), ",\"port\":", profile->port,
+                    ",\"key\":", JsonString(profile->object_key), ",\"key_hex\":\"",
                     Hex(profile->object_key),
                     "\",\"components\":", ComponentsJson(profile->components), "}");
     }
@@ -239,11 +228,13 @@ std::string ProfileJson(const TaggedProfile& tagged) {
     }
     status = components.status();
   }
-  if (!status.ok()) StrAppend(&json, ",\"error\":", Quoted(ToStd(status.message())));
+  if (!status.ok()) StrAppend(&json, ",\"error\":", RawJsonString(ToStd(status.message())));
   return StrCat(json, ",\"hex\":\"", Hex(tagged.data), "\"}");
 }
 
 }  // namespace
+
+std::string JsonString(std::string_view octets) { return RawJsonString(Escape(octets)); }
 
 std::string ComponentName(uint32_t tag) { return NameOf(kComponentNames, tag); }
 
@@ -259,7 +250,7 @@ std::string Describe(const Ior& ior) {
 }
 
 std::string DescribeJson(const Ior& ior) {
-  return StrCat("{\"type_id\":", QuotedOctets(ior.type_id),
+  return StrCat("{\"type_id\":", JsonString(ior.type_id),
                 ",\"nil\":", ior.IsNil() ? "true" : "false", ",\"profiles\":[",
                 absl::StrJoin(ior.profiles, ",",
                               [](std::string* out, const TaggedProfile& profile) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "orb/reference/ior.h"
 
@@ -27,6 +28,10 @@ std::string Describe(const Ior& ior);
 // are not printable ASCII as \xhh; the hex members are exact. `error` stands where something could
 // not be decoded.
 std::string DescribeJson(const Ior& ior);
+
+// A JSON string, in quotes, with octets that are not printable ASCII as \xhh (in the string's
+// value).
+std::string JsonString(std::string_view octets);
 
 // "CODE_SETS", "OMNIORB_UNIX_TRANS"; in hex if unknown.
 std::string ComponentName(uint32_t tag);

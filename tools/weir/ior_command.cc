@@ -39,8 +39,7 @@ absl::Status Show(const std::string& text, CommandContext* context) {
     if (!reference.ok()) return reference.status();
     if (reference->rir) {
       if (context->json) {
-        context->out << "{\"initial_reference\":\"" << Escape(Escape(reference->rir_name))
-                     << "\"}\n";
+        context->out << "{\"initial_reference\":" << orb::JsonString(reference->rir_name) << "}\n";
       } else {
         context->out << "initial reference: " << Escape(reference->rir_name)
                      << " (the ORB that resolves it knows where that is)\n";

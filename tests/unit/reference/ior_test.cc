@@ -255,7 +255,7 @@ TEST(DescribeTest, NothingOutOfAReferenceReachesTheTerminalRaw) {
 
 TEST(DescribeTest, PrintsJson) {
   EXPECT_EQ(DescribeJson({"a\"\\\n", {EncodeIiopProfile({0, "h", 7, "k\xff", {}}), {9, "\1"}}}),
-            R"({"type_id":"a\"\\\\\\n","nil":false,"profiles":[)"
+            R"({"type_id":"a\"\\\\\\x0a","nil":false,"profiles":[)"
             R"({"tag":0,"name":"INTERNET_IOP","version":"1.0","host":"h","port":7,)"
             R"("key":"k\\xff","key_hex":"6bff","components":[]},)"
             R"({"tag":9,"hex":"01"}]})");
