@@ -2,16 +2,14 @@
 
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 
 absl::Status ObjectAdapter::Activate(std::string_view key, std::shared_ptr<Servant> servant) {
   ReaderLockExclusive lock(&lock_);
-  if (!servants_.try_emplace(key, std::move(servant)).second) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("object key '", absl::CHexEscape(key), "' is active already"));
+  if (!servants_.try_emplace(std::string(key), std::move(servant)).second) {
+    return absl::AlreadyExistsError(StrCat("object key '", Escape(key), "' is active already"));
   }
   return absl::OkStatus();
 }
@@ -19,10 +17,9 @@ absl::Status ObjectAdapter::Activate(std::string_view key, std::shared_ptr<Serva
 absl::Status ObjectAdapter::Deactivate(std::string_view key) {
   std::shared_ptr<Servant> last;  // destroyed outside the lock
   ReaderLockExclusive lock(&lock_);
-  const auto it = servants_.find(key);
+  const auto it = servants_.find(ToAbsl(key));
   if (it == servants_.end()) {
-    return absl::NotFoundError(
-        absl::StrCat("object key '", absl::CHexEscape(key), "' is not active"));
+    return absl::NotFoundError(StrCat("object key '", Escape(key), "' is not active"));
   }
   last = std::move(it->second);
   servants_.erase(it);
@@ -37,7 +34,7 @@ void ObjectAdapter::SetDefaultServant(std::shared_ptr<Servant> servant) {
 std::shared_ptr<Servant> ObjectAdapter::Find(std::string_view key) const {
   ReaderLockShared lock(&lock_);
   if (!servants_.empty()) {
-    const auto it = servants_.find(key);
+    const auto it = servants_.find(ToAbsl(key));
     if (it != servants_.end()) return it->second;
   }
   return default_servant_;

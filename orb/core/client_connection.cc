@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/futex.h"
+#include "base/strings.h"
 #include "orb/core/incoming_lease.h"
 #include "orb/transport/socket.h"
 
@@ -32,7 +32,7 @@ std::string ClientConnection::CloseReason() const {
 
 void ClientConnection::EndAttempt(Invocation* call, Outcome outcome, std::string_view why) {
   call->outcome_ = outcome;
-  if (outcome != Outcome::kReply) call->attempt_status_ = absl::UnavailableError(why);
+  if (outcome != Outcome::kReply) call->attempt_status_ = absl::UnavailableError(ToAbsl(why));
   call->AttemptOver();
 }
 
@@ -45,8 +45,8 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
     call->outcome_ = Outcome::kRefused;
     call->attempt_status_ =
         ToStatus({ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo},
-                 absl::StrCat("more than ", context_->limits.max_calls_per_connection,
-                              " calls are in flight on the connection to ", name_));
+                 StrCat("more than ", context_->limits.max_calls_per_connection,
+                        " calls are in flight on the connection to ", name_));
     call->AttemptOver();
     return true;
   }
@@ -153,7 +153,7 @@ void ClientConnection::Handle(Incoming* in) {
       return FailAll(Outcome::kNotExecuted, "the peer closed the connection in good order");
     case Incoming::Kind::kError:
       if (!in->farewell.empty()) output_.Write(in->farewell.view());
-      return FailAll(Outcome::kLost, absl::StrCat("protocol error: ", in->error));
+      return FailAll(Outcome::kLost, StrCat("protocol error: ", in->error));
     default:
       return;
   }

@@ -3,8 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 #include "orb/core/builtin_operations.h"
 
 namespace weir::orb {
@@ -34,11 +33,11 @@ void Dispatcher::RunServant(Servant& servant, CallRef call) {
     }
   } catch (const std::exception& e) {
     // The caller has its answer already: a CallRef dropped by an exception gives UNKNOWN.
-    logger_->Log(LogLevel::kError, absl::StrCat("event=servant_threw call=", id, " what=\"",
-                                                absl::CHexEscape(e.what()), "\""));
+    logger_->Log(LogLevel::kError,
+                 StrCat("event=servant_threw call=", id, " what=\"", Escape(e.what()), "\""));
   } catch (...) {
     logger_->Log(LogLevel::kError,
-                 absl::StrCat("event=servant_threw call=", id, " what=\"not a std::exception\""));
+                 StrCat("event=servant_threw call=", id, " what=\"not a std::exception\""));
   }
 }
 

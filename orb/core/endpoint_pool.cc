@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 
@@ -13,7 +13,7 @@ EndpointPool::EndpointPool(const ClientContext* context, Transport* transport, M
       transport_(transport),
       messaging_(messaging),
       address_(std::move(address)),
-      name_(absl::StrCat(transport->name(), ":", address_)),
+      name_(StrCat(transport->name(), ":", address_)),
       slots_(std::max<size_t>(1, context->limits.max_connections_per_endpoint)),
       connecting_(slots_.size()) {}
 
@@ -71,7 +71,7 @@ absl::StatusOr<Ref<ClientConnection>> EndpointPool::Get(uint64_t affinity, Nanos
         now = context_->clock->Now();
         if (now >= deadline) {
           return absl::DeadlineExceededError(
-              absl::StrCat(address_, ": no connection before the deadline"));
+              StrCat(address_, ": no connection before the deadline"));
         }
         continue;
       }

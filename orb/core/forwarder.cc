@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 
@@ -78,8 +77,8 @@ void Forwarder::Forwarded::Done() {
   } else {
     forwarder_->logger_->Log(
         LogLevel::kWarning,
-        absl::StrCat("event=upstream_failed call=", call->id(), " peer=", call->peer().address,
-                     " error=\"upstream ", absl::CHexEscape(status.message()), "\""));
+        StrCat("event=upstream_failed call=", call->id(), " peer=", call->peer().address,
+               " error=\"upstream ", Escape(ToStd(status.message())), "\""));
     call->SetSystemException(FromStatus(status));
     status = absl::OkStatus();
   }

@@ -31,6 +31,17 @@ class Invocation {
   Invocation(const Invocation&) = delete;
   Invocation& operator=(const Invocation&) = delete;
 
+  // How an attempt ended, as the connection sees it.
+  enum class Outcome : uint8_t {
+    kReply,
+    kNotExecuted,  // may be sent again
+    kLost,         // the connection broke; nobody knows
+    kTimeout,
+    kCancelled,
+    kMalformed,  // the reply could not be decoded
+    kRefused,    // not sent: too many calls, or the message cannot be encoded; see attempt_status_
+  };
+
   // To be set before the start. `*request` must live until Done; the invoker lowers its minor
   // version to what the target takes, and sets its key to the target's unless `keep_key` says
   // otherwise. A target that forwards to another object changes the key in any case.
@@ -52,17 +63,6 @@ class Invocation {
  protected:
   friend class ClientConnection;
   friend class Invoker;
-
-  // How an attempt ended, as the connection sees it.
-  enum class Outcome : uint8_t {
-    kReply,
-    kNotExecuted,  // may be sent again
-    kLost,         // the connection broke; nobody knows
-    kTimeout,
-    kCancelled,
-    kMalformed,  // the reply could not be decoded
-    kRefused,    // not sent: too many calls, or the message cannot be encoded; see attempt_status_
-  };
 
   // The invocation is over: `status` and the results are set. Called once, by any thread; it must
   // not block. The invoker does not touch the invocation afterwards. Not called for

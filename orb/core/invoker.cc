@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "base/futex.h"
 #include "base/host_port.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 namespace {
@@ -14,9 +13,9 @@ constexpr int kMostAttempts = 4;
 
 // "list on NameService"
 std::string WhatIsCalled(const Invocation& call) {
-  return absl::StrCat(call.locate ? "locating " : "calling ",
-                      call.locate ? "" : absl::CHexEscape(call.request->operation),
-                      call.locate ? "" : " on ", absl::CHexEscape(call.request->object_key));
+  return StrCat(call.locate ? "locating " : "calling ",
+                call.locate ? "" : Escape(call.request->operation), call.locate ? "" : " on ",
+                Escape(call.request->object_key));
 }
 
 SystemException ConnectException(const absl::Status& status) {
@@ -54,8 +53,7 @@ EndpointPool* Invoker::Pool(const Endpoint& endpoint) {
   Transport* const transport = find_transport_(endpoint.transport);
   if (transport == nullptr) return nullptr;
   MutexLock lock(&mu_);
-  std::unique_ptr<EndpointPool>& pool =
-      pools_[absl::StrCat(endpoint.transport, ":", endpoint.address)];
+  std::unique_ptr<EndpointPool>& pool = pools_[StrCat(endpoint.transport, ":", endpoint.address)];
   if (pool == nullptr) {
     pool = std::make_unique<EndpointPool>(context_, transport, messaging_, endpoint.address);
   }
@@ -177,8 +175,8 @@ Invoker::Step Invoker::Attempt(Invocation* call, Ref<ClientConnection>* connecti
     return Attempt(call, connection, id);
   }
   return Fail(call, ConnectException(failure),
-              absl::StrCat("cannot connect: ", failure.message(),
-                           absl::IsUnavailable(failure) ? "; is the server running there?" : ""));
+              StrCat("cannot connect: ", failure.message(),
+                     absl::IsUnavailable(failure) ? "; is the server running there?" : ""));
 }
 
 Invoker::Step Invoker::Judge(Invocation* call) {
@@ -205,10 +203,10 @@ Invoker::Step Invoker::Judge(Invocation* call) {
       return Fail(call, {ExceptionId::kTransient, WeirMinor::kConnectionLost, Completion::kNo},
                   "the server keeps closing its connections");
     case Outcome::kLost:
-      return Fail(call, {ExceptionId::kCommFailure, WeirMinor::kConnectionLost, Completion::kMaybe},
-                  absl::StrCat("connection lost while the reply was awaited: ",
-                               call->attempt_status_.message(),
-                               "; whether the call was executed is not known"));
+      return Fail(
+          call, {ExceptionId::kCommFailure, WeirMinor::kConnectionLost, Completion::kMaybe},
+          StrCat("connection lost while the reply was awaited: ", call->attempt_status_.message(),
+                 "; whether the call was executed is not known"));
     case Outcome::kTimeout:
       return Fail(call, {ExceptionId::kTimeout, WeirMinor::kCallTimeout, Completion::kMaybe},
                   "no reply before the deadline");
@@ -217,9 +215,9 @@ Invoker::Step Invoker::Judge(Invocation* call) {
                   "cancelled by the caller");
     case Outcome::kMalformed:
       return Fail(call, {ExceptionId::kMarshal, WeirMinor::kMalformed, Completion::kYes},
-                  absl::StrCat("malformed reply: ", call->attempt_status_.message()));
+                  StrCat("malformed reply: ", call->attempt_status_.message()));
     case Outcome::kRefused:
-      return Fail(call, FromStatus(call->attempt_status_), call->attempt_status_.message());
+      return Fail(call, FromStatus(call->attempt_status_), ToStd(call->attempt_status_.message()));
   }
   return Step::kOver;
 }
@@ -246,27 +244,25 @@ bool Invoker::Allowed(const Target& from, const Reference& to) const {
 
 Invoker::Step Invoker::Follow(Invocation* call, cdr::Decoder in) {
   if (++call->forwards_ > context_->limits.max_forwards) {
-    return Fail(
-        call, {ExceptionId::kTransient, WeirMinor::kForwardLoop, Completion::kNo},
-        absl::StrCat("forwarded more than ", context_->limits.max_forwards, " times in a row"));
+    return Fail(call, {ExceptionId::kTransient, WeirMinor::kForwardLoop, Completion::kNo},
+                StrCat("forwarded more than ", context_->limits.max_forwards, " times in a row"));
   }
   absl::StatusOr<Ior> ior = DecodeIor(&in);
   absl::StatusOr<Reference> reference =
       ior.ok() ? ReferenceFromIor(*std::move(ior), reference_context_) : ior.status();
   if (!reference.ok()) {
     return Fail(call, {ExceptionId::kInvObjref, WeirMinor::kMalformed, Completion::kNo},
-                absl::StrCat("forwarded to a bad reference: ", reference.status().message()));
+                StrCat("forwarded to a bad reference: ", reference.status().message()));
   }
   const std::shared_ptr<Target> origin = call->origin_ ? call->origin_ : call->target_;
   if (!Allowed(*origin, *reference)) {
-    return Fail(
-        call, {ExceptionId::kTransient, WeirMinor::kForwardRefused, Completion::kNo},
-        absl::StrCat("forwarded to ",
-                     reference->endpoints.empty() ? "nowhere" : reference->endpoints[0].address,
-                     ", which the forward policy does not allow"));
+    return Fail(call, {ExceptionId::kTransient, WeirMinor::kForwardRefused, Completion::kNo},
+                StrCat("forwarded to ",
+                       reference->endpoints.empty() ? "nowhere" : reference->endpoints[0].address,
+                       ", which the forward policy does not allow"));
   }
   absl::StatusOr<std::shared_ptr<Target>> next = NewTarget(*std::move(reference));
-  if (!next.ok()) return Fail(call, FromStatus(next.status()), next.status().message());
+  if (!next.ok()) return Fail(call, FromStatus(next.status()), ToStd(next.status().message()));
   if (origin->remembers_forward) origin->set_forward(*next);
   call->origin_ = origin;
   call->target_ = *std::move(next);
@@ -277,8 +273,8 @@ Invoker::Step Invoker::Follow(Invocation* call, cdr::Decoder in) {
 Invoker::Step Invoker::Fail(Invocation* call, const SystemException& e, std::string_view what) {
   const Target& target = *call->target_;
   const size_t preferred = target.preferred.load(std::memory_order_relaxed);
-  call->status = ToStatus(e, absl::StrCat(target.pools()[preferred]->name(), ": ", what, ", while ",
-                                          WhatIsCalled(*call)));
+  call->status = ToStatus(
+      e, StrCat(target.pools()[preferred]->name(), ": ", what, ", while ", WhatIsCalled(*call)));
   return Step::kOver;
 }
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 
@@ -57,18 +57,17 @@ absl::StatusOr<ListeningEndpoint> Orb::Listen(std::string_view endpoint) {
   }
   const auto names = [](const auto& list) {
     return absl::StrJoin(list, ", ",
-                         [](std::string* out, const auto& x) { absl::StrAppend(out, x->name()); });
+                         [](std::string* out, const auto& x) { StrAppend(out, x->name()); });
   };
   if (messaging == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("endpoint '", endpoint, "': unknown messaging protocol '", name->messaging,
-                     "'; there is ", names(messagings_)));
+    return absl::InvalidArgumentError(StrCat("endpoint '", endpoint,
+                                             "': unknown messaging protocol '", name->messaging,
+                                             "'; there is ", names(messagings_)));
   }
   Transport* const transport = FindTransport(name->transport);
   if (transport == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("endpoint '", endpoint, "': unknown transport '",
-                                                   name->transport, "'; there is ",
-                                                   names(transports_)));
+    return absl::InvalidArgumentError(StrCat("endpoint '", endpoint, "': unknown transport '",
+                                             name->transport, "'; there is ", names(transports_)));
   }
   return server_.Listen(*name, transport, messaging);
 }
@@ -92,10 +91,10 @@ absl::StatusOr<std::shared_ptr<Target>> Orb::Resolve(std::string_view reference)
   if (!parsed.ok()) return parsed.status();
   if (parsed->rir) {
     return absl::InvalidArgumentError(
-        absl::StrCat("corbaloc:rir:/", parsed->rir_name,
-                     ": this ORB has no initial references; give a host, as in "
-                     "corbaloc::1.2@HOST:PORT/",
-                     parsed->rir_name));
+        StrCat("corbaloc:rir:/", parsed->rir_name,
+               ": this ORB has no initial references; give a host, as in "
+               "corbaloc::1.2@HOST:PORT/",
+               parsed->rir_name));
   }
   return invoker_->NewTarget(*std::move(parsed));
 }

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 
@@ -49,9 +49,9 @@ class Server::Listener : public EventHandler {
         continue;
       }
       server_->context_->logger->Log(
-          LogLevel::kWarning, absl::StrCat("event=accept_failed endpoint=", endpoint_.messaging,
-                                           ":", endpoint_.transport, ":", endpoint_.address,
-                                           " error=\"", stream.status().message(), "\""));
+          LogLevel::kWarning,
+          StrCat("event=accept_failed endpoint=", endpoint_.messaging, ":", endpoint_.transport,
+                 ":", endpoint_.address, " error=\"", stream.status().message(), "\""));
       if (absl::IsResourceExhausted(stream.status())) {
         resting_.store(true);
         return;
@@ -105,11 +105,12 @@ void Server::Accepted(Listener* listener, std::unique_ptr<Stream> stream) {
     MutexLock lock(&mu_);
     if (connections_.size() >= context_->limits.max_connections) {
       // Said once for each power of two, so that a storm does not fill the log.
-      if ((++refused_ & (refused_ - 1)) == 0) {
+      ++refused_;
+      if ((refused_ & (refused_ - 1)) == 0) {
         context_->logger->Log(
             LogLevel::kWarning,
-            absl::StrCat("event=connection_refused peer=", stream->peer_address(),
-                         " limit=", context_->limits.max_connections, " refused=", refused_));
+            StrCat("event=connection_refused peer=", stream->peer_address(),
+                   " limit=", context_->limits.max_connections, " refused=", refused_));
       }
       return;
     }
@@ -192,7 +193,7 @@ absl::Status Server::Shutdown(Nanos deadline) {
   }
   if (cut_off > 0) {
     return absl::DeadlineExceededError(
-        absl::StrCat("shutdown: ", cut_off, " calls were still running at the deadline"));
+        StrCat("shutdown: ", cut_off, " calls were still running at the deadline"));
   }
   return absl::OkStatus();
 }

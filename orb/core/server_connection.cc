@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 #include "orb/core/incoming_lease.h"
 #include "orb/core/server_call.h"
 #include "orb/transport/socket.h"
@@ -140,7 +139,7 @@ bool ServerConnection::HandleRequest(Incoming* in) {
   if (late_count_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     MutexLock lock(&mu_);
     if (late_.contains(in->id)) {
-      LogInputError(absl::StrCat("request id ", in->id, " is in use already"));
+      LogInputError(StrCat("request id ", in->id, " is in use already"));
       EndCall();
       return false;
     }
@@ -149,7 +148,7 @@ bool ServerConnection::HandleRequest(Incoming* in) {
     in->kind = Incoming::Kind::kReject;
     in->exception = {ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo};
     in->error =
-        absl::StrCat("more than ", context_->limits.max_calls_per_connection, " calls in progress");
+        StrCat("more than ", context_->limits.max_calls_per_connection, " calls in progress");
     Handle(in);
     EndCall();
     return true;
@@ -192,9 +191,8 @@ void ServerConnection::SendReply(uint32_t id, GiopMinor minor, const Reply& repl
   BufferLease out;
   absl::Status status = codec_->EncodeReply(id, minor, reply, out.get());
   if (!status.ok()) [[unlikely]] {
-    context_->logger->Log(LogLevel::kError,
-                          absl::StrCat("event=reply_not_encodable peer=", peer_.address,
-                                       " error=\"", status.message(), "\""));
+    context_->logger->Log(LogLevel::kError, StrCat("event=reply_not_encodable peer=", peer_.address,
+                                                   " error=\"", status.message(), "\""));
     SystemException e = FromStatus(status);
     e.completed = Completion::kYes;
     IncomingLease answer;
@@ -264,8 +262,8 @@ void ServerConnection::CheckTime(Nanos now) {
 
 void ServerConnection::LogInputError(std::string_view what) {
   context_->logger->Log(LogLevel::kWarning,
-                        absl::StrCat("event=connection_error transport=", peer_.transport, " peer=",
-                                     peer_.address, " error=\"", absl::CHexEscape(what), "\""));
+                        StrCat("event=connection_error transport=", peer_.transport,
+                               " peer=", peer_.address, " error=\"", Escape(what), "\""));
 }
 
 // The owner of the input, once.

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "base/strings.h"
 
 namespace weir::orb {
 
@@ -24,7 +24,7 @@ std::string ErrnoText(int error) {
 }
 
 absl::Status ErrnoStatus(int error, std::string_view where) {
-  const std::string text = absl::StrCat(where, ": ", ErrnoText(error));
+  const std::string text = StrCat(where, ": ", ErrnoText(error));
   switch (error) {
     case EACCES:
     case EPERM:
@@ -101,7 +101,7 @@ absl::StatusOr<UniqueFd> ConnectSocket(const sockaddr* address, socklen_t length
       const Nanos left = deadline == kNoDeadline ? kSecond : deadline - clock.Now();
       if (left <= 0) {
         return absl::DeadlineExceededError(
-            absl::StrCat(where, ": no answer to the connection attempt in time"));
+            StrCat(where, ": no answer to the connection attempt in time"));
       }
       pollfd p{fd.get(), POLLOUT, 0};
       timespec t{static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};

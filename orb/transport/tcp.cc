@@ -10,8 +10,8 @@
 
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "base/host_port.h"
+#include "base/strings.h"
 #include "orb/transport/socket.h"
 
 namespace weir::orb {
@@ -27,12 +27,12 @@ absl::StatusOr<Addresses> Resolve(const HostPort& where, int flags) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* list = nullptr;
-  const std::string port = absl::StrCat(where.port);
+  const std::string port = StrCat(where.port);
   const int error =
       getaddrinfo(where.host.empty() ? nullptr : where.host.c_str(), port.c_str(), &hints, &list);
   if (error != 0) {
     return absl::NotFoundError(
-        absl::StrCat("host name '", where.host, "' has no address: ", gai_strerror(error)));
+        StrCat("host name '", where.host, "' has no address: ", gai_strerror(error)));
   }
   return Addresses(list);
 }
@@ -82,7 +82,7 @@ class TcpAcceptor : public Acceptor {
     UniqueFd fd(accept4(fd_.get(), reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC));
     if (!fd) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return nullptr;
-      return ErrnoStatus(errno, absl::StrCat("accepting on ", address_));
+      return ErrnoStatus(errno, StrCat("accepting on ", address_));
     }
     Tune(fd.get(), options_);
     return std::make_unique<SocketStream>(std::move(fd), Format(peer), options_);
@@ -147,7 +147,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> TcpTransport::Listen(std::string_view 
     }
   }
   return absl::Status(failure.code(),
-                      absl::StrCat("cannot listen on tcp:", address, ": ", failure.message()));
+                      StrCat("cannot listen on tcp:", address, ": ", failure.message()));
 }
 
 absl::StatusOr<std::unique_ptr<Stream>> TcpTransport::Connect(std::string_view address,
@@ -155,12 +155,12 @@ absl::StatusOr<std::unique_ptr<Stream>> TcpTransport::Connect(std::string_view a
   absl::StatusOr<HostPort> where = ParseHostPort(address);
   if (!where.ok()) return where.status();
   if (where->port == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot connect to ", address, ": port 0"));
+    return absl::InvalidArgumentError(StrCat("cannot connect to ", address, ": port 0"));
   }
   absl::StatusOr<Addresses> list = Resolve(*where, AI_ADDRCONFIG);
   if (!list.ok()) list = Resolve(*where, 0);  // a machine with loopback alone
   if (!list.ok()) return list.status();
-  absl::Status failure = absl::UnavailableError(absl::StrCat(address, ": no address"));
+  absl::Status failure = absl::UnavailableError(StrCat(address, ": no address"));
   for (const addrinfo* a = list->get(); a != nullptr; a = a->ai_next) {
     absl::StatusOr<UniqueFd> fd =
         ConnectSocket(a->ai_addr, a->ai_addrlen, address, deadline, *clock_);
