@@ -114,13 +114,13 @@ grpc::Status GrpcService::Apply(grpc::ServerContext*, const v1::ApplyRequest* re
                                 v1::ApplyResponse* response) {
   absl::StatusOr<filters::ChangeSet> changes = FromProto(request->change_set());
   if (!changes.ok()) return ToGrpc(changes.status());
-  Service::ApplyOptions options;
+  control::Service::ApplyOptions options;
   if (request->has_expected_revision()) options.expected_revision = request->expected_revision();
   if (request->has_drain()) {
     const uint32_t ms = request->drain().timeout_ms();
     options.drain_timeout = std::min(ms == 0 ? kDefaultDrainMs : ms, kMaxDrainMs) * kMillisecond;
   }
-  absl::StatusOr<Service::ApplyResult> result = service_->Apply(*changes, options);
+  absl::StatusOr<control::Service::ApplyResult> result = service_->Apply(*changes, options);
   if (!result.ok()) return ToGrpc(result.status());
   response->set_revision(result->revision);
   response->set_changed(result->changed);

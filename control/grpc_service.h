@@ -21,7 +21,7 @@ namespace weir::control {
 class GrpcService : public v1::Control::WithCallbackMethod_Watch<v1::Control::Service> {
  public:
   // `service` and `clock` must outlive this.
-  GrpcService(Service* service, const Clock* clock, NodeInfoSource info)
+  GrpcService(control::Service* service, const Clock* clock, NodeInfoSource info)
       : service_(service), clock_(clock), info_(std::move(info)), began_(clock->Now()) {}
 
   // REQUIRES: called before the server accepts.
@@ -40,7 +40,7 @@ class GrpcService : public v1::Control::WithCallbackMethod_Watch<v1::Control::Se
                          v1::GetStatusResponse* response) override;
 
  private:
-  Service* const service_;
+  control::Service* const service_;  // not the base class of that name
   const Clock* const clock_;
   const NodeInfoSource info_;
   const Nanos began_;

@@ -5,19 +5,30 @@
 #include <iostream>
 
 #include "tools/weir/command.h"
+#include "tools/weir/enable_command.h"
+#include "tools/weir/list_command.h"
+#include "tools/weir/map_command.h"
+#include "tools/weir/plug_command.h"
 #include "tools/weir/version.h"
 
 namespace weir::tools {
 namespace {
 
 void AddCommands(CLI::App* app, CommandContext* context) {
-  // Nodes: what serves calls.
+  // In the order of the help: first what serves calls and what looks at references and servers.
 
-  // Clients of nodes and references.
+  // Then beta messages: what changes and shows a running node.
+  AddPlugCommand(app, context);
+  AddUnplugCommand(app, context);
+  AddMapCommand(app, context);
+  AddUnmapCommand(app, context);
+  AddEnableCommand(app, context);
+  AddDisableCommand(app, context);
+  AddListCommand(app, context);
+  AddWatchCommand(app, context);
+  AddStatusCommand(app, context);
 
-  // Beta messages: what changes and shows a running node.
-
-  // Measuring.
+  // Last what measures.
 }
 
 int Run(int argc, char** argv) {
