@@ -26,6 +26,44 @@ std::string_view DecodeErrorText(DecodeError error) {
   return "unknown error";
 }
 
+void Decoder::SetRestarts(Restarts restarts) {
+  base_ = cur_;
+  restarts_ = restarts;
+  end_ = base_ + restarts_.offsets[0];
+}
+
+void Decoder::NextRun() {
+  origin_ = end_ - kFragmentPosition;
+  restarts_ = restarts_.Next();
+  end_ = restarts_.count != 0 ? base_ + restarts_.offsets[0] : last_;
+}
+
+bool Decoder::Reach(size_t n, size_t size) {
+  for (;;) {
+    const size_t pad = (~Offset() + 1) & (n - 1);
+    if (InRun() >= pad + size) {
+      cur_ += pad;
+      return true;
+    }
+    if (restarts_.count == 0) break;
+    cur_ = end_;
+    NextRun();
+  }
+  Fail(DecodeError::kPastEnd);
+  return false;
+}
+
+std::string_view Decoder::ReadAcross(size_t n) {
+  if (remaining() < n) {
+    Fail(DecodeError::kPastEnd);
+    return {};
+  }
+  std::string_view v(reinterpret_cast<const char*>(cur_), n);
+  cur_ += n;
+  while (restarts_.count != 0 && cur_ >= end_) NextRun();
+  return v;
+}
+
 std::string_view Decoder::ReadString() {
   const uint32_t length = ReadULong();
   if (!ok()) return {};

@@ -36,6 +36,18 @@ enum class DecodeError : uint8_t {
 // English, for logs: "string without its terminating NUL".
 std::string_view DecodeErrorText(DecodeError error);
 
+// Where the data of a GIOP 1.1 Fragment stands: behind its header of 12 bytes. In that version
+// alignment is relative to the fragment, not to the whole message (CORBA 3.3 part 2, 9.4.9).
+inline constexpr size_t kFragmentPosition = 12;
+
+// Offsets, ascending, at which alignment starts anew. Not owned.
+struct Restarts {
+  const uint32_t* offsets = nullptr;
+  uint32_t count = 0;
+
+  Restarts Next() const { return {offsets + 1, count - 1}; }
+};
+
 class Decoder {
  public:
   // `position` is the alignment position of the first byte of `bytes`: 0 for the first byte of a
@@ -45,42 +57,53 @@ class Decoder {
       : cur_(reinterpret_cast<const uint8_t*>(bytes.data())),
         end_(cur_ + bytes.size()),
         origin_(cur_ - position),
+        last_(end_),
         swap_(order != kNativeOrder) {}
+  // As above, for bytes gathered from GIOP 1.1 fragments: alignment starts anew at each of the
+  // `restarts`, ascending offsets into `bytes`, as if the byte there stood at kFragmentPosition.
+  Decoder(std::string_view bytes, ByteOrder order, size_t position, Restarts restarts)
+      : Decoder(bytes, order, position) {
+    if (restarts.count != 0) SetRestarts(restarts);
+  }
 
   bool ok() const { return error_ == DecodeError::kNone; }
   DecodeError error() const { return error_; }
   // Records an error found by the caller, unless one is recorded already.
   void Fail(DecodeError error) {
     if (ok()) error_ = error;
-    cur_ = end_;
+    cur_ = end_ = last_;
+    restarts_ = {};
   }
 
   ByteOrder order() const {
     return swap_ == (kNativeOrder == ByteOrder::kBig) ? ByteOrder::kLittle : ByteOrder::kBig;
   }
-  size_t remaining() const { return static_cast<size_t>(end_ - cur_); }
+  size_t remaining() const { return static_cast<size_t>(last_ - cur_); }
   // Alignment position of the next byte.
-  size_t position() const { return static_cast<size_t>(cur_ - origin_); }
+  size_t position() const {
+    return restarts_.count != 0 && cur_ == end_ ? kFragmentPosition : Offset();
+  }
+  // Those that lie ahead of the next byte; offsets as they were given.
+  Restarts restarts_ahead() const {
+    return restarts_.count != 0 && cur_ == end_ ? restarts_.Next() : restarts_;
+  }
   // What has not been read yet.
   std::string_view rest() const { return {reinterpret_cast<const char*>(cur_), remaining()}; }
 
   // Skips padding up to the next multiple of `n` (1, 2, 4 or 8).
   void Align(size_t n) {
-    const size_t pad = (~position() + 1) & (n - 1);
-    if (remaining() < pad) [[unlikely]]
-      return Fail(DecodeError::kPastEnd);
+    const size_t pad = (~Offset() + 1) & (n - 1);
+    if (InRun() < pad) [[unlikely]] {
+      Reach(n, 0);
+      return;
+    }
     cur_ += pad;
   }
-  void Skip(size_t n) {
-    if (remaining() < n) [[unlikely]]
-      return Fail(DecodeError::kPastEnd);
-    cur_ += n;
-  }
+  void Skip(size_t n) { ReadOctets(n); }
 
   uint8_t ReadOctet() {
     if (cur_ == end_) [[unlikely]] {
-      Fail(DecodeError::kPastEnd);
-      return 0;
+      if (!Reach(1, 1)) return 0;
     }
     return *cur_++;
   }
@@ -101,10 +124,8 @@ class Decoder {
 
   // `n` octets.
   std::string_view ReadOctets(size_t n) {
-    if (remaining() < n) [[unlikely]] {
-      Fail(DecodeError::kPastEnd);
-      return {};
-    }
+    if (InRun() < n) [[unlikely]]
+      return ReadAcross(n);
     std::string_view v(reinterpret_cast<const char*>(cur_), n);
     cur_ += n;
     return v;
@@ -129,12 +150,24 @@ class Decoder {
   static uint32_t Swap(uint32_t v) { return SwapBytes(v); }
   static uint64_t Swap(uint64_t v) { return SwapBytes(v); }
 
+  // Bytes up to the end, or to where alignment starts anew: a primitive never lies across.
+  size_t InRun() const { return static_cast<size_t>(end_ - cur_); }
+  size_t Offset() const { return static_cast<size_t>(cur_ - origin_); }
+  void SetRestarts(Restarts restarts);
+  // Enters the next run. REQUIRES: there is one, and cur_ >= end_.
+  void NextRun();
+  // Goes to the next place, in this run or a later one, where `size` bytes aligned to `n` fit;
+  // fails if there is none.
+  bool Reach(size_t n, size_t size);
+  // ReadOctets for more than this run has.
+  std::string_view ReadAcross(size_t n);
+
   template <typename T>
   T Read() {
-    const size_t pad = (~position() + 1) & (sizeof(T) - 1);
-    if (remaining() < pad + sizeof(T)) [[unlikely]] {
-      Fail(DecodeError::kPastEnd);
-      return 0;
+    size_t pad = (~Offset() + 1) & (sizeof(T) - 1);
+    if (InRun() < pad + sizeof(T)) [[unlikely]] {
+      if (!Reach(sizeof(T), sizeof(T))) return 0;
+      pad = 0;
     }
     T v;
     std::memcpy(&v, cur_ + pad, sizeof v);
@@ -143,8 +176,11 @@ class Decoder {
   }
 
   const uint8_t* cur_;
-  const uint8_t* end_;
-  const uint8_t* origin_;
+  const uint8_t* end_;             // of the run that cur_ is in
+  const uint8_t* origin_;          // where alignment position 0 of this run is
+  const uint8_t* last_;            // end of all bytes
+  const uint8_t* base_ = nullptr;  // what restarts_ count from; set only if there are any
+  Restarts restarts_;
   bool swap_;
   DecodeError error_ = DecodeError::kNone;
 };

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "orb/cdr/block.h"
 #include "orb/cdr/byte_order.h"
+#include "orb/cdr/decoder.h"
 
 namespace weir::orb {
 
@@ -34,8 +35,14 @@ struct Body {
   // Alignment position of the first byte, modulo 8. Whoever sends these bytes on must put them at a
   // position with the same remainder. 0 in every GIOP 1.2 message.
   uint8_t alignment = 0;
+  // Only in a body that came in several GIOP 1.1 fragments, where alignment starts anew with each:
+  // offsets into `bytes`, in memory of `block`. Such a body can be sent on only in GIOP 1.1.
+  cdr::Restarts restarts;
   // Keeps `bytes` alive; empty if somebody else does.
   cdr::BlockRef block;
+
+  // Reads `bytes`, with all of the above heeded.
+  cdr::Decoder decoder() const { return cdr::Decoder(bytes, order, alignment, restarts); }
 };
 
 struct Request {

@@ -99,9 +99,7 @@ std::shared_ptr<Flags> AddFlags(CLI::App* command, CommandContext* context) {
 }  // namespace
 
 void AddEnableCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* command = app->add_subcommand("enable",
-                                          "Enable mappings. One method per operation and phase is "
-                                          "enabled: it takes its sibling's place");
+  CLI::App* command = app->add_subcommand("enable", "Enable mappings");
   std::shared_ptr<Flags> flags = AddFlags(command, context);
   CLI::Option* up =
       command->add_option("--up", flags->up_method, "Of requests: this method, or the only one")
@@ -111,9 +109,11 @@ void AddEnableCommand(CLI::App* app, CommandContext* context) {
       command->add_option("--down", flags->down_method, "Of replies: this method, or the only one")
           ->expected(0, 1)
           ->type_name("[METHOD]");
-  AddExamples(command,
-              "weir enable guard unbind --up\n"
-              "weir enable audit --up request --down reply");
+  AddExamples(
+      command,
+      "weir enable guard unbind --up\n"
+      "weir enable audit --up request --down reply",
+      "At most one method per operation and phase is enabled: it takes its sibling's place.");
   command->callback([flags, up, down, context] {
     flags->up = up->count() > 0;
     flags->down = down->count() > 0;
@@ -122,13 +122,13 @@ void AddEnableCommand(CLI::App* app, CommandContext* context) {
 }
 
 void AddDisableCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* command = app->add_subcommand(
-      "disable",
-      "Disable mappings. They stay, and cost calls nothing. Both phases if none is given");
+  CLI::App* command =
+      app->add_subcommand("disable", "Disable mappings; they stay, and cost calls nothing");
   std::shared_ptr<Flags> flags = AddFlags(command, context);
   command->add_flag("--up", flags->up, "Of requests");
   command->add_flag("--down", flags->down, "Of replies");
-  AddExamples(command, "weir disable guard unbind\nweir disable audit --down");
+  AddExamples(command, "weir disable guard unbind\nweir disable audit --down",
+              "Without --up and --down, both phases are meant.");
   command->callback([flags, context] { context->status = RunDisable(*flags, context); });
 }
 

@@ -63,10 +63,8 @@ void AddListCommand(CLI::App* app, CommandContext* context) {
 }
 
 void AddWatchCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* command = app->add_subcommand(
-      "watch",
-      "Show the state, then every change as it is committed, until interrupted. With -o json, one "
-      "event a line");
+  CLI::App* command =
+      app->add_subcommand("watch", "Show the state, then every change as it is committed");
   auto from = std::make_shared<std::optional<uint64_t>>();
   command
       ->add_option_function<uint64_t>(
@@ -74,7 +72,8 @@ void AddWatchCommand(CLI::App* app, CommandContext* context) {
           "Begin with the change after this revision, if the node still has it")
       ->type_name("REVISION");
   AddClientOptions(command, context);
-  AddExamples(command, "weir watch\nweir watch --from 17 -o json");
+  AddExamples(command, "weir watch\nweir watch --from 17 -o json",
+              "Goes on until it is interrupted or the node ends. With -o json, one event a line.");
   command->callback([from, context] { context->status = RunWatch(*from, context); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "tools/weir/command.h"
 #include "tools/weir/enable_command.h"
+#include "tools/weir/ior_command.h"
 #include "tools/weir/list_command.h"
 #include "tools/weir/map_command.h"
 #include "tools/weir/plug_command.h"
@@ -15,9 +16,12 @@ namespace weir::tools {
 namespace {
 
 void AddCommands(CLI::App* app, CommandContext* context) {
-  // In the order of the help: first what serves calls and what looks at references and servers.
+  // In the order of the help. Nodes: what serves calls.
 
-  // Then beta messages: what changes and shows a running node.
+  // Clients of nodes and references.
+  AddIorCommand(app, context);
+
+  // Beta messages: what changes and shows a running node.
   AddPlugCommand(app, context);
   AddUnplugCommand(app, context);
   AddMapCommand(app, context);
@@ -28,7 +32,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddWatchCommand(app, context);
   AddStatusCommand(app, context);
 
-  // Last what measures.
+  // Measuring.
 }
 
 int Run(int argc, char** argv) {

@@ -69,13 +69,14 @@ std::shared_ptr<MapFlags> AddFlags(CLI::App* command, CommandContext* context) {
 }  // namespace
 
 void AddMapCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* command = app->add_subcommand(
-      "map", "Lead an operation to a method of a plugged filter. A new mapping is disabled");
+  CLI::App* command =
+      app->add_subcommand("map", "Lead an operation to a method of a plugged filter");
   std::shared_ptr<MapFlags> flags = AddFlags(command, context);
   command->add_flag("--enable", flags->enable, "Enable the mapping, too");
   AddExamples(command,
               "weir map audit '*' --up request --down reply --enable\n"
-              "weir map guard unbind --up deny");
+              "weir map guard unbind --up deny",
+              "A new mapping is disabled unless --enable is given.");
   command->callback([flags, context] { context->status = Run(*flags, true, context); });
 }
 

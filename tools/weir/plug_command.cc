@@ -64,10 +64,7 @@ absl::Status RunUnplug(const UnplugFlags& flags, CommandContext* context) {
 }  // namespace
 
 void AddPlugCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* command = app->add_subcommand(
-      "plug",
-      "Plug a filter onto a target. Calls are not affected before a method is mapped and enabled. "
-      "The same plug again changes nothing");
+  CLI::App* command = app->add_subcommand("plug", "Plug a filter onto a target");
   auto flags = std::make_shared<PlugFlags>();
   command->add_option("plug", flags->plug, "A name for the plug, used by all later commands")
       ->required()
@@ -88,18 +85,18 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       ->capture_default_str();
   AddExpectRevisionOption(command, &flags->expected_revision);
   AddClientOptions(command, context);
-  AddExamples(command,
-              "weir plug audit --filter log --on key:NameService\n"
-              "weir plug guard --filter deny --on 'key:billing/*' --set exception=TRANSIENT "
-              "--priority -10");
+  AddExamples(
+      command,
+      "weir plug audit --filter log --on key:NameService\n"
+      "weir plug guard --filter deny --on 'key:billing/*' --set exception=TRANSIENT "
+      "--priority -10",
+      "Calls do not meet the filter before a method of it is mapped and enabled (weir map).\n"
+      "The same plug again changes nothing; another one of that name is a conflict.");
   command->callback([flags, context] { context->status = RunPlug(*flags, context); });
 }
 
 void AddUnplugCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* command = app->add_subcommand("unplug",
-                                          "Take a plug with all its mappings away. Calls that "
-                                          "began before keep it to their end. A plug "
-                                          "that does not exist is no error");
+  CLI::App* command = app->add_subcommand("unplug", "Take a plug away, with all its mappings");
   auto flags = std::make_shared<UnplugFlags>();
   command->add_option("plug", flags->plug, "The plug's name")->required()->type_name("PLUG");
   command->add_flag("--drain", flags->drain,
@@ -110,7 +107,10 @@ void AddUnplugCommand(CLI::App* app, CommandContext* context) {
       ->capture_default_str();
   AddExpectRevisionOption(command, &flags->expected_revision);
   AddClientOptions(command, context);
-  AddExamples(command, "weir unplug audit\nweir unplug audit --drain --drain-timeout 5");
+  AddExamples(
+      command, "weir unplug audit\nweir unplug audit --drain --drain-timeout 5",
+      "Calls that began before keep the plug to their end. A plug that does not exist is no\n"
+      "error: it is unplugged.");
   command->callback([flags, context] { context->status = RunUnplug(*flags, context); });
 }
 
