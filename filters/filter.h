@@ -43,6 +43,7 @@ struct MethodInfo {
   Phase phase = Phase::kUp;
   Reads reads = Reads::kHeader;
   bool changes = false;  // may change what it passes
+  bool timed = false;    // needs call.gate_state().began; without, the clock is not read
   std::string help;      // one line
 };
 
@@ -53,6 +54,9 @@ struct FilterCounter {
   uint64_t value = 0;
 };
 
+// An exception that a method throws is a failure: the caller gets NO_PERMISSION (kFilterFailed), as
+// a filter that guards something must not be passed because it is broken.
+//
 // Thread safety: Up, Down and Counters are called by many threads at a time.
 class Filter {
  public:
@@ -77,7 +81,7 @@ struct FilterContext {
 
 // A kind of filter that can be plugged: "count", "log", "deny".
 //
-// Thread safety: immutable.
+// Thread safety: immutable; New may be called by several threads at a time.
 class FilterKind {
  public:
   virtual ~FilterKind() = default;
@@ -93,6 +97,8 @@ class FilterKind {
 };
 
 // The kinds that this process knows. `main` fills it and passes it on.
+//
+// Thread safety: Add is for one thread, before the others use it.
 class FilterKinds {
  public:
   // REQUIRES: no kind of that name yet.

@@ -35,6 +35,7 @@ class Snapshot;  // filters/snapshot.h
 // The outcome of Prepare.
 struct Prepared {
   State state;                               // with the new revision
+  ChangeSet changes;                         // that led to it; empty from PrepareState
   std::shared_ptr<const Snapshot> snapshot;  // compiled from it
   bool changed = false;  // false: the change set was a no-op; the revision is the old one
 };
@@ -45,33 +46,43 @@ class Registry {
   Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger);
   ~Registry();
 
-  // What the ORB consults. Lives as long as the registry.
+  // What the ORB consults. Lives as long as the registry, which must outlive all calls.
   orb::Gate* gate();
 
   // Errors: INVALID_ARGUMENT (bad selector, name, parameter), NOT_FOUND (unknown filter kind, plug,
   // method, mapping), ALREADY_EXISTS (the plug's name is taken by a different plug), ABORTED
   // (`expected_revision` is not the current one), FAILED_PRECONDITION (which of several methods to
   // enable is not said). The text is one line that a person can act on. Nothing is changed.
+  //
+  // What a change finds done already is no error: to unplug what is not plugged, or unmap what is
+  // not mapped. Plugging again with the same filter, target, parameters and priority changes
+  // nothing; a plug that differs in one of them has to be unplugged first, in the same change set
+  // if need be.
   absl::StatusOr<Prepared> Prepare(const ChangeSet& changes,
                                    std::optional<uint64_t> expected_revision) const;
-  // REQUIRES: `prepared` comes from the latest Prepare, with no Publish between.
+  // Does nothing if `prepared` is a no-op. REQUIRES: `prepared` comes from the latest Prepare or
+  // PrepareState, with no Publish between.
   void Publish(Prepared prepared);
 
-  // Prepares a state read back from a store. Same errors as Prepare, except that a plug whose
-  // filter cannot be made is an error only for the caller to judge.
+  // Prepares a state read back from a store, with the revision that it says. Same errors as
+  // Prepare; whether one is fatal (a filter kind that this process does not know) is for the caller
+  // to judge. Plugs that are as now keep their filters and so their counters.
   absl::StatusOr<Prepared> PrepareState(const State& state) const;
 
   State state() const;
   uint64_t revision() const;
-  // What the plug's filter counted; empty if there is no such plug.
+  // What the plug's filter counted, and if not 0 how often it `bounced` a request, `raised` an
+  // exception in a reply or `failed` (with an empty operation). Empty if there is no such plug.
   std::vector<FilterCounter> Counters(std::string_view plug) const;
 
   // Waits until no call holds a snapshot older than the current one, or until `deadline`
-  // (DEADLINE_EXCEEDED, saying how many calls still hold one).
+  // (DEADLINE_EXCEEDED, saying how many calls still hold one). Also frees what they held; without
+  // it that waits for the next Publish. Not to be called from within a call.
   absl::Status Drain(Nanos deadline) const;
 
-  // Calls `observer` with each newly published state, in order, on the publishing thread. Returns
-  // an id for Unsubscribe, after whose return `observer` is not called any more.
+  // Calls `observer` with each newly published state (not for a no-op), in order, on the publishing
+  // thread, once calls can see it. Returns an id for Unsubscribe, after whose return `observer` is
+  // not called any more. An observer must not block, publish, subscribe or unsubscribe.
   using Observer = std::function<void(const State&, const ChangeSet&)>;
   int Subscribe(Observer observer);
   void Unsubscribe(int id);

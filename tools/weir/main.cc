@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "tools/weir/command.h"
+#include "tools/weir/ior_command.h"
 #include "tools/weir/version.h"
 
 namespace weir::tools {
@@ -14,6 +15,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   // Nodes: what serves calls.
 
   // Clients of nodes and references.
+  AddIorCommand(app, context);
 
   // Beta messages: what changes and shows a running node.
 

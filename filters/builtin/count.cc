@@ -1,0 +1,76 @@
+#include "filters/builtin/count.h"
+
+#include "filters/builtin/operation_table.h"
+#include "filters/builtin/parameters.h"
+
+namespace weir::filters {
+namespace {
+
+enum Counter : size_t { kRequests, kReplies, kUserExceptions, kSystemExceptions };
+constexpr std::string_view kCounterNames[OperationTable::kCounters] = {
+    "requests", "replies", "user_exceptions", "system_exceptions"};
+
+class CountFilter : public Filter {
+ public:
+  explicit CountFilter(size_t operations) : table_(operations) {}
+
+  Verdict Up(int, orb::Call& call) override {
+    table_.Find(call.request().operation).Add(kRequests);
+    return Verdict::kPass;
+  }
+
+  Verdict Down(int, orb::Call& call) override {
+    OperationTable::Counters& counters = table_.Find(call.request().operation);
+    counters.Add(kReplies);
+    if (call.reply().status == orb::ReplyStatus::kUserException) counters.Add(kUserExceptions);
+    if (call.reply().status == orb::ReplyStatus::kSystemException) counters.Add(kSystemExceptions);
+    return Verdict::kPass;
+  }
+
+  std::vector<FilterCounter> Counters() const override {
+    std::vector<FilterCounter> counters;
+    for (const OperationTable::Row& row : table_.Rows()) {
+      for (size_t i = 0; i < OperationTable::kCounters; ++i) {
+        counters.push_back({row.operation, std::string(kCounterNames[i]), row.values[i]});
+      }
+    }
+    return counters;
+  }
+
+ private:
+  OperationTable table_;
+};
+
+class CountKind : public FilterKind {
+ public:
+  std::string_view name() const override { return "count"; }
+  std::string_view help() const override {
+    return "Counts calls by operation: requests, replies, and of those the user and system "
+           "exceptions. 'weir list PLUG' shows them. --set operations=N (1024) limits how many "
+           "operations are told apart; further ones count as (other).";
+  }
+  absl::Span<const MethodInfo> methods() const override { return methods_; }
+
+  absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
+                                              const FilterContext&) const override {
+    if (auto status = CheckKeys(parameters, name(), {"operations"}); !status.ok()) return status;
+    auto operations = IntegerParameter(parameters, "operations", 1, 65536, 1024);
+    if (!operations.ok()) return operations.status();
+    return std::make_unique<CountFilter>(static_cast<size_t>(*operations));
+  }
+
+ private:
+  const std::vector<MethodInfo> methods_ = {
+      {.name = "count", .phase = Phase::kUp, .reads = Reads::kHeader, .help = "counts requests"},
+      {.name = "count",
+       .phase = Phase::kDown,
+       .reads = Reads::kHeader,
+       .help = "counts replies and exceptions"},
+  };
+};
+
+}  // namespace
+
+std::unique_ptr<FilterKind> NewCountKind() { return std::make_unique<CountKind>(); }
+
+}  // namespace weir::filters

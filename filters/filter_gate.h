@@ -1,0 +1,48 @@
+// The gate that the ORB consults around every call, on top of the current snapshot.
+//
+// A call whose operation has filters holds the snapshot that it began with until Release; any other
+// lets go at once. Neither takes a lock or allocates.
+//
+// A call that an up method bounces, or that a broken filter stops, is answered; the core then has
+// the gate run the down methods as for any other reply, here those of the outer filters only.
+//
+// Thread safety: safe for concurrent use.
+
+#ifndef WEIR_FILTERS_FILTER_GATE_H_
+#define WEIR_FILTERS_FILTER_GATE_H_
+
+#include <memory>
+
+#include "base/clock.h"
+#include "base/logger.h"
+#include "filters/snapshot.h"
+#include "filters/snapshot_holder.h"
+#include "orb/core/gate.h"
+
+namespace weir::filters {
+
+class FilterGate : public orb::Gate {
+ public:
+  FilterGate(const Clock* clock, Logger* logger) : clock_(clock), logger_(logger) {}
+
+  Outcome Up(orb::Call& call) override;
+  Outcome Down(orb::Call& call) override;
+  void Release(orb::Call& call) override;
+
+  // For calls that begin from now on.
+  void Publish(std::shared_ptr<const Snapshot> snapshot);
+  // See SnapshotHolder.
+  size_t Reclaim() { return holder_.Reclaim(); }
+
+ private:
+  // A filter method threw: counts it, logs it now and then, and answers the call.
+  void Fail(const Step& step, orb::Completion completed, std::string_view what, orb::Call& call);
+
+  const Clock* const clock_;
+  Logger* const logger_;
+  SnapshotHolder holder_;
+};
+
+}  // namespace weir::filters
+
+#endif  // WEIR_FILTERS_FILTER_GATE_H_

@@ -1,0 +1,195 @@
+#include "filters/registry.h"
+
+#include <chrono>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/strings.h"
+#include "filters/changes.h"
+#include "filters/filter_gate.h"
+#include "filters/snapshot.h"
+
+namespace weir::filters {
+namespace {
+
+// How often Drain looks. A call need not tell anyone that it was the last: that would cost every
+// call.
+constexpr auto kDrainPoll = std::chrono::milliseconds(1);
+
+// Whether `a` and `b` are the same plug, so that its filter goes on.
+bool SamePlug(const Plug& a, const Plug& b) {
+  return a.name == b.name && a.sequence == b.sequence && a.filter == b.filter &&
+         a.parameters == b.parameters && a.selector == b.selector && a.priority == b.priority;
+}
+
+}  // namespace
+
+class Registry::Impl {
+ public:
+  Impl(const FilterKinds* kinds, const Clock* clock, Logger* logger)
+      : kinds_(kinds),
+        clock_(clock),
+        logger_(logger),
+        gate_(clock, logger),
+        snapshot_(std::make_shared<const Snapshot>()) {}
+
+  absl::StatusOr<Prepared> Prepare(const ChangeSet& changes,
+                                   std::optional<uint64_t> expected_revision) const {
+    const auto [base, snapshot] = Current();
+    if (expected_revision.has_value() && *expected_revision != base.revision) {
+      return absl::AbortedError(StrCat("expected revision ", *expected_revision,
+                                       ", but the registry is at ", base.revision,
+                                       "; look at what changed and try again"));
+    }
+    absl::StatusOr<State> state = ApplyChanges(base, changes, *kinds_);
+    if (!state.ok()) return state.status();
+    absl::StatusOr<Prepared> prepared = Compile(*std::move(state), base, *snapshot);
+    if (prepared.ok()) prepared->changes = changes;
+    return prepared;
+  }
+
+  absl::StatusOr<Prepared> PrepareState(const State& state) const {
+    absl::StatusOr<State> checked = CheckState(state, *kinds_);
+    if (!checked.ok()) return checked.status();
+    const auto [base, snapshot] = Current();
+    return Compile(*std::move(checked), base, *snapshot);
+  }
+
+  void Publish(Prepared prepared) {
+    if (!prepared.changed) return;
+    {
+      MutexLock lock(&mu_);
+      state_ = prepared.state;
+      snapshot_ = prepared.snapshot;
+    }
+    gate_.Publish(std::move(prepared.snapshot));
+    MutexLock lock(&observers_mu_);
+    for (const auto& [id, observer] : observers_) observer(prepared.state, prepared.changes);
+  }
+
+  std::pair<State, std::shared_ptr<const Snapshot>> Current() const {
+    MutexLock lock(&mu_);
+    return {state_, snapshot_};
+  }
+
+  uint64_t revision() const {
+    MutexLock lock(&mu_);
+    return state_.revision;
+  }
+
+  std::vector<FilterCounter> Counters(std::string_view plug) const {
+    const std::shared_ptr<const Snapshot> snapshot = Current().second;
+    const auto it = snapshot->filters().find(plug);
+    if (it == snapshot->filters().end()) return {};
+    const PluggedFilter& plugged = *it->second;
+    std::vector<FilterCounter> counters = plugged.filter->Counters();
+    const auto add = [&](const char* name, const std::atomic<uint64_t>& counter) {
+      const uint64_t value = counter.load(std::memory_order_relaxed);
+      if (value != 0) counters.push_back(FilterCounter{"", name, value});
+    };
+    add("bounced", plugged.bounced);
+    add("raised", plugged.raised);
+    add("failed", plugged.failed);
+    return counters;
+  }
+
+  absl::Status Drain(Nanos deadline) {
+    for (;;) {
+      const size_t calls = gate_.Reclaim();
+      if (calls == 0) return absl::OkStatus();
+      if (clock_->Now() >= deadline) {
+        return absl::DeadlineExceededError(
+            StrCat(calls, calls == 1 ? " call that began" : " calls that began",
+                   " before the last change still had no reply at the deadline"));
+      }
+      std::this_thread::sleep_for(kDrainPoll);
+    }
+  }
+
+  int Subscribe(Observer observer) {
+    MutexLock lock(&observers_mu_);
+    observers_.emplace(next_observer_, std::move(observer));
+    return next_observer_++;
+  }
+
+  void Unsubscribe(int id) {
+    MutexLock lock(&observers_mu_);
+    observers_.erase(id);
+  }
+
+  orb::Gate* gate() { return &gate_; }
+
+ private:
+  // Makes the filters that are new and compiles `state`.
+  absl::StatusOr<Prepared> Compile(State state, const State& base, const Snapshot& current) const {
+    Prepared prepared;
+    prepared.changed = state != base;
+    Snapshot::Filters filters;
+    for (const Plug& plug : state.plugs) {
+      const auto it = current.filters().find(plug.name);
+      if (it != current.filters().end() && SamePlug(it->second->plug, plug)) {
+        filters.insert(*it);
+        continue;
+      }
+      auto plugged = std::make_shared<PluggedFilter>();
+      plugged->plug = plug;
+      plugged->plug.mappings.clear();
+      plugged->kind = kinds_->Find(plug.filter);
+      absl::StatusOr<std::unique_ptr<Filter>> filter =
+          plugged->kind->New(plug.parameters, FilterContext{clock_, logger_, plug.name});
+      if (!filter.ok()) {
+        return absl::Status(filter.status().code(),
+                            StrCat("plug '", plug.name, "': ", filter.status().message()));
+      }
+      plugged->filter = *std::move(filter);
+      filters.emplace(plug.name, std::move(plugged));
+    }
+    prepared.snapshot = std::make_shared<const Snapshot>(state, std::move(filters));
+    prepared.state = std::move(state);
+    return prepared;
+  }
+
+  const FilterKinds* const kinds_;
+  const Clock* const clock_;
+  Logger* const logger_;
+  FilterGate gate_;
+
+  mutable Mutex mu_;
+  State state_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<const Snapshot> snapshot_ ABSL_GUARDED_BY(mu_);
+
+  // Held while observers run, so that Unsubscribe waits for them.
+  Mutex observers_mu_;
+  std::map<int, Observer> observers_ ABSL_GUARDED_BY(observers_mu_);
+  int next_observer_ ABSL_GUARDED_BY(observers_mu_) = 1;
+};
+
+Registry::Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger)
+    : impl_(std::make_unique<Impl>(kinds, clock, logger)) {}
+Registry::~Registry() = default;
+
+orb::Gate* Registry::gate() { return impl_->gate(); }
+
+absl::StatusOr<Prepared> Registry::Prepare(const ChangeSet& changes,
+                                           std::optional<uint64_t> expected_revision) const {
+  return impl_->Prepare(changes, expected_revision);
+}
+void Registry::Publish(Prepared prepared) { impl_->Publish(std::move(prepared)); }
+absl::StatusOr<Prepared> Registry::PrepareState(const State& state) const {
+  return impl_->PrepareState(state);
+}
+
+State Registry::state() const { return impl_->Current().first; }
+uint64_t Registry::revision() const { return impl_->revision(); }
+std::vector<FilterCounter> Registry::Counters(std::string_view plug) const {
+  return impl_->Counters(plug);
+}
+
+absl::Status Registry::Drain(Nanos deadline) const { return impl_->Drain(deadline); }
+
+int Registry::Subscribe(Observer observer) { return impl_->Subscribe(std::move(observer)); }
+void Registry::Unsubscribe(int id) { impl_->Unsubscribe(id); }
+
+}  // namespace weir::filters

@@ -1,0 +1,195 @@
+#include "filters/snapshot.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "base/strings.h"
+#include "filters/changes.h"
+#include "filters/selector.h"
+
+namespace weir::filters {
+namespace {
+
+constexpr int kNone = -1;
+
+}  // namespace
+
+struct Snapshot::Resolved {
+  // Enabled method by phase, or kNone.
+  using Methods = std::array<int, 2>;
+
+  const Plug* plug = nullptr;
+  PluggedFilter* plugged = nullptr;
+  Selector selector;
+  // What runs for an operation without a mapping of its own, and for those with one. Every mapped
+  // operation is here, with '*' already taken into account.
+  Methods otherwise = {kNone, kNone};
+  std::map<std::string_view, Methods> by_operation;
+
+  Resolved(const Plug& p, PluggedFilter* f) : plug(&p), plugged(f) {
+    selector = *Selector::Parse(p.selector);
+    for (const Mapping& m : p.mappings) {
+      if (m.operation == "*" && m.enabled) otherwise[Index(m.phase)] = Method(m);
+    }
+    // A mapping of its own decides alone for its operation and phase, even when it is disabled: so
+    // disabling one operation's mapping takes that operation out of a '*'.
+    for (const Mapping& m : p.mappings) {
+      if (m.operation == "*") continue;
+      by_operation.try_emplace(m.operation, otherwise).first->second[Index(m.phase)] = kNone;
+    }
+    for (const Mapping& m : p.mappings) {
+      if (m.operation != "*" && m.enabled) by_operation[m.operation][Index(m.phase)] = Method(m);
+    }
+  }
+
+  static size_t Index(Phase phase) { return phase == Phase::kUp ? 0 : 1; }
+  int Method(const Mapping& m) const { return *FindMethod(*plugged->kind, m.phase, m.method); }
+
+  const Methods& MethodsFor(std::string_view operation) const {
+    const auto it = by_operation.find(operation);
+    return it == by_operation.end() ? otherwise : it->second;
+  }
+
+  bool AnythingEnabled() const {
+    return std::any_of(plug->mappings.begin(), plug->mappings.end(),
+                       [](const Mapping& m) { return m.enabled; });
+  }
+};
+
+Snapshot::Snapshot(const State& state, Filters filters) : filters_(std::move(filters)) {
+  std::vector<std::unique_ptr<const Resolved>> plugs;
+  for (const Plug& plug : state.plugs) {
+    auto resolved = std::make_unique<const Resolved>(plug, filters_.find(plug.name)->second.get());
+    if (resolved->AnythingEnabled()) plugs.push_back(std::move(resolved));
+  }
+  std::sort(plugs.begin(), plugs.end(), [](const auto& a, const auto& b) {
+    return std::tie(a->plug->priority, a->plug->sequence) <
+           std::tie(b->plug->priority, b->plug->sequence);
+  });
+
+  // Each list keeps the order of `plugs`. The maps are sorted, so a prefix precedes its extensions.
+  std::map<std::string_view, std::vector<const Resolved*>> keys, prefixes;
+  std::vector<const Resolved*> everywhere;
+  for (const auto& plug : plugs) {
+    switch (plug->selector.kind) {
+      case Selector::Kind::kKey:
+        keys[plug->selector.bytes];
+        break;
+      case Selector::Kind::kPrefix:
+        prefixes[plug->selector.bytes];
+        break;
+      case Selector::Kind::kAll:
+        break;
+    }
+  }
+  for (const auto& plug : plugs) {
+    const Selector& selector = plug->selector;
+    if (selector.kind == Selector::Kind::kAll) {
+      everywhere.push_back(plug.get());
+      for (auto& [key, list] : keys) list.push_back(plug.get());
+      for (auto& [prefix, list] : prefixes) list.push_back(plug.get());
+    } else if (selector.kind == Selector::Kind::kKey) {
+      keys[selector.bytes].push_back(plug.get());
+    } else {
+      for (auto* lists : {&keys, &prefixes}) {
+        for (auto it = lists->lower_bound(selector.bytes);
+             it != lists->end() && it->first.starts_with(selector.bytes); ++it) {
+          it->second.push_back(plug.get());
+        }
+      }
+    }
+  }
+
+  if (!everywhere.empty()) all_ = MakePlan(everywhere);
+  std::vector<int> enclosing;  // the prefixes of the current one, shortest first
+  for (const auto& [prefix, list] : prefixes) {
+    while (!enclosing.empty() && !prefix.starts_with(by_prefix_[enclosing.back()].bytes)) {
+      enclosing.pop_back();
+    }
+    by_prefix_.push_back(
+        Prefix{std::string(prefix), MakePlan(list), enclosing.empty() ? kNone : enclosing.back()});
+    enclosing.push_back(static_cast<int>(by_prefix_.size()) - 1);
+  }
+  for (const auto& [key, list] : keys) by_key_.emplace(key, MakePlan(list));
+}
+
+const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plugs) {
+  auto plan = std::make_unique<Plan>();
+  // The plugs that map an operation, in their order, and those that run for every other one.
+  std::map<std::string_view, std::vector<size_t>> mapped;
+  std::vector<size_t> always;
+  for (size_t i = 0; i < plugs.size(); ++i) {
+    for (const auto& [operation, methods] : plugs[i]->by_operation) mapped[operation].push_back(i);
+    const Resolved::Methods& otherwise = plugs[i]->otherwise;
+    if (otherwise[0] != kNone || otherwise[1] != kNone) always.push_back(i);
+  }
+  const auto chain_of = [&](const std::vector<size_t>& indices, std::string_view operation) {
+    std::vector<const Resolved*> list;
+    for (const size_t i : indices) list.push_back(plugs[i]);
+    return MakeChain(list, operation);
+  };
+  plan->otherwise = chain_of(always, "*");
+  for (const auto& [operation, indices] : mapped) {
+    std::vector<size_t> both;
+    std::set_union(indices.begin(), indices.end(), always.begin(), always.end(),
+                   std::back_inserter(both));
+    const Chain* chain = chain_of(both, operation);
+    if (chain != plan->otherwise) plan->by_operation.emplace(operation, chain);
+  }
+  plans_.push_back(std::move(plan));
+  return plans_.back().get();
+}
+
+const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
+                                 std::string_view operation) {
+  auto chain = std::make_unique<Chain>();
+  for (const Resolved* plug : plugs) {
+    const auto [up, down] = plug->MethodsFor(operation);
+    if (up == kNone && down == kNone) continue;
+    const auto add = [&](int method, std::vector<Step>* steps) {
+      if (method == kNone) return;
+      steps->push_back(Step{plug->plugged->filter.get(), plug->plugged, method, chain->size});
+      if (plug->plugged->kind->methods()[method].timed) chain->timed = true;
+    };
+    add(up, &chain->up);
+    add(down, &chain->down);
+    ++chain->size;
+  }
+  if (chain->size == 0) return nullptr;
+  std::reverse(chain->down.begin(), chain->down.end());
+  chains_.push_back(std::move(chain));
+  return chains_.back().get();
+}
+
+const Snapshot::Plan* Snapshot::FindPlan(std::string_view object_key) const {
+  if (!by_key_.empty()) {
+    const auto it = by_key_.find(ToAbsl(object_key));
+    if (it != by_key_.end()) return it->second;
+  }
+  if (!by_prefix_.empty()) {
+    // Everything that sorts between a prefix of the key and the key begins with that prefix. So of
+    // the entries not after the key, the last one either is the longest prefix or extends it.
+    const auto after = std::upper_bound(
+        by_prefix_.begin(), by_prefix_.end(), object_key,
+        [](std::string_view key, const Prefix& prefix) { return key < prefix.bytes; });
+    for (int i = static_cast<int>(after - by_prefix_.begin()) - 1; i != kNone;
+         i = by_prefix_[i].shorter) {
+      if (object_key.starts_with(by_prefix_[i].bytes)) return by_prefix_[i].plan;
+    }
+  }
+  return all_;
+}
+
+const Chain* Snapshot::Find(std::string_view object_key, std::string_view operation) const {
+  const Plan* plan = FindPlan(object_key);
+  if (plan == nullptr) return nullptr;
+  if (!plan->by_operation.empty()) {
+    const auto it = plan->by_operation.find(ToAbsl(operation));
+    if (it != plan->by_operation.end()) return it->second;
+  }
+  return plan->otherwise;
+}
+
+}  // namespace weir::filters

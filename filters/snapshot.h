@@ -1,0 +1,110 @@
+// The registry's state, compiled for calls: which filter methods run for an object key and an
+// operation, as flat arrays.
+//
+// A plan is made for each distinct key and each distinct prefix that anything is plugged onto, and
+// already holds what shorter prefixes and `all` add. A call takes the plan of its exact key, else
+// that of the longest prefix that matches, else that of `all`. So nothing is computed or remembered
+// per called key, and a million different keys cost no memory: this stands in for the bounded cache
+// that a per-key plan would need.
+//
+// Only what is enabled is compiled: a disabled mapping costs a call nothing, and an operation never
+// visits filters that do not map it.
+//
+// Thread safety: immutable, but for the counters of the filters that it shares with other
+// snapshots.
+
+#ifndef WEIR_FILTERS_SNAPSHOT_H_
+#define WEIR_FILTERS_SNAPSHOT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "filters/filter.h"
+#include "filters/state.h"
+
+namespace weir::filters {
+
+// The filter of one plug, from its plugging to its unplugging and the last call that holds it. All
+// snapshots in between share it, and so it keeps what it counts.
+struct PluggedFilter {
+  // What the filter was made from; mappings are not kept here.
+  Plug plug;
+  const FilterKind* kind = nullptr;
+  std::unique_ptr<Filter> filter;
+  // Outcomes other than PASS.
+  std::atomic<uint64_t> bounced{0};
+  std::atomic<uint64_t> raised{0};
+  std::atomic<uint64_t> failed{0};
+};
+
+// One filter method to run.
+struct Step {
+  Filter* filter;
+  PluggedFilter* plugged;
+  int method;
+  uint32_t position;  // the plug's place in the chain; 0 is the outermost, first on the way up
+};
+
+// The enabled methods of one target and operation. A plug with a method in one phase only is absent
+// from the other's array but has its position: on the way up it counts as having passed the call.
+struct Chain {
+  std::vector<Step> up;    // in ascending position
+  std::vector<Step> down;  // in descending position
+  uint32_t size = 0;       // positions in use
+  bool timed = false;      // some method needs GateState.began
+};
+
+class Snapshot {
+ public:
+  // By plug name.
+  using Filters = std::map<std::string, std::shared_ptr<PluggedFilter>, std::less<>>;
+
+  // Nothing is plugged.
+  Snapshot() = default;
+  // REQUIRES: `state` obeys CheckState, and `filters` has the filter of each of its plugs.
+  Snapshot(const State& state, Filters filters);
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  // Null if no filter method is enabled there. Valid as long as the snapshot.
+  const Chain* Find(std::string_view object_key, std::string_view operation) const;
+
+  // True if some mapping is enabled.
+  bool active() const { return !plans_.empty(); }
+  const Filters& filters() const { return filters_; }
+
+ private:
+  struct Plan {
+    // Operations whose chain is not `otherwise`; null where none of their methods is enabled.
+    absl::flat_hash_map<std::string, const Chain*> by_operation;
+    const Chain* otherwise = nullptr;  // from '*' mappings
+  };
+  struct Prefix {
+    std::string bytes;
+    const Plan* plan;
+    int shorter;  // index of the longest prefix of this one, or -1
+  };
+  struct Resolved;  // one plug, its mappings by method index
+
+  const Plan* FindPlan(std::string_view object_key) const;
+  const Plan* MakePlan(const std::vector<const Resolved*>& plugs);
+  const Chain* MakeChain(const std::vector<const Resolved*>& plugs, std::string_view operation);
+
+  Filters filters_;
+  std::vector<std::unique_ptr<const Chain>> chains_;
+  std::vector<std::unique_ptr<const Plan>> plans_;
+
+  absl::flat_hash_map<std::string, const Plan*> by_key_;
+  std::vector<Prefix> by_prefix_;  // sorted by bytes
+  const Plan* all_ = nullptr;
+};
+
+}  // namespace weir::filters
+
+#endif  // WEIR_FILTERS_SNAPSHOT_H_

@@ -1,0 +1,113 @@
+#include "filters/snapshot_holder.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace weir::filters {
+namespace {
+
+// References are counted in several places, so that threads do not share a cache line.
+constexpr size_t kShards = 8;
+
+// Where this thread begins to look: from the address of a thread-local, multiplied so that threads
+// whose storage lies a stack apart spread evenly.
+size_t ThreadHint() {
+  thread_local char anchor;
+  return static_cast<size_t>((reinterpret_cast<uintptr_t>(&anchor) * 0x9E3779B97F4A7C15u) >> 48);
+}
+
+}  // namespace
+
+struct SnapshotHolder::Node {
+  struct alignas(64) Shard {
+    std::atomic<int64_t> references{0};  // may be negative: another thread may let go
+  };
+
+  explicit Node(std::shared_ptr<const Snapshot> s) : snapshot(std::move(s)) {}
+
+  const std::shared_ptr<const Snapshot> snapshot;
+  std::array<Shard, kShards> shards;
+};
+
+SnapshotHolder::Reader::Reader(SnapshotHolder* holder) {
+  node_ = holder->current_.load(std::memory_order_acquire);
+  for (size_t i = ThreadHint();; ++i) {
+    std::atomic<const void*>& slot = holder->slots_[i % kSlots].node;
+    const void* expected = nullptr;
+    // Sequentially consistent, like the check below and the writer's exchange and scan: either the
+    // writer sees this announcement, or the check sees that the snapshot was replaced.
+    if (slot.compare_exchange_strong(expected, node_, std::memory_order_seq_cst,
+                                     std::memory_order_relaxed)) {
+      slot_ = &slot;
+      break;
+    }
+  }
+  for (;;) {
+    Node* const now = holder->current_.load(std::memory_order_seq_cst);
+    if (now == node_) return;
+    node_ = now;
+    slot_->store(now, std::memory_order_seq_cst);
+  }
+}
+
+const Snapshot* SnapshotHolder::Reader::operator->() const { return node_->snapshot.get(); }
+
+const void* SnapshotHolder::Reader::Hold() {
+  node_->shards[ThreadHint() % kShards].references.fetch_add(1, std::memory_order_acq_rel);
+  return node_;
+}
+
+void SnapshotHolder::Release(const void* hold) {
+  Node* const node = static_cast<Node*>(const_cast<void*>(hold));
+  node->shards[ThreadHint() % kShards].references.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+SnapshotHolder::SnapshotHolder() : current_(new Node(std::make_shared<const Snapshot>())) {}
+
+SnapshotHolder::~SnapshotHolder() {
+  Publish(nullptr);
+  [[maybe_unused]] const size_t users = Reclaim();
+  assert(users == 0 && "a call outlives the registry");
+  delete current_.load(std::memory_order_relaxed);
+}
+
+void SnapshotHolder::Publish(std::shared_ptr<const Snapshot> snapshot) {
+  auto node = std::make_unique<Node>(std::move(snapshot));
+  {
+    MutexLock lock(&mu_);
+    replaced_.emplace_back(current_.exchange(node.release(), std::memory_order_seq_cst));
+  }
+  Reclaim();
+}
+
+size_t SnapshotHolder::Reclaim() {
+  // Filters are destroyed after the lock is gone: they may take their time.
+  std::vector<std::unique_ptr<Node>> unused;
+  size_t users = 0;
+  MutexLock lock(&mu_);
+  std::erase_if(replaced_, [&](std::unique_ptr<Node>& node) {
+    const size_t n = Users(*node);
+    users += n;
+    if (n != 0) return false;
+    unused.push_back(std::move(node));
+    return true;
+  });
+  return users;
+}
+
+size_t SnapshotHolder::Users(const Node& node) const {
+  size_t announced = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.node.load(std::memory_order_seq_cst) == &node) ++announced;
+  }
+  // A reader adds its reference before it clears its slot. So with no slot left, none is added any
+  // more: those seen here are at least those left at the end of the loop, and 0 means none.
+  int64_t references = 0;
+  for (const Node::Shard& shard : node.shards) {
+    references += shard.references.load(std::memory_order_acquire);
+  }
+  return announced + static_cast<size_t>(std::max<int64_t>(references, 0));
+}
+
+}  // namespace weir::filters
