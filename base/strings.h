@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -51,9 +50,25 @@ inline bool StartsWithIgnoreCase(std::string_view text, std::string_view prefix)
   return absl::StartsWithIgnoreCase(ToAbsl(text), ToAbsl(prefix));
 }
 
-// Printable ASCII as it is, but for quotes and backslashes; other octets as \xhh. For text from
-// outside that goes into messages and logs.
-inline std::string Escape(std::string_view text) { return absl::CHexEscape(ToAbsl(text)); }
+// Printable ASCII as it is, but for the backslash, which is doubled; other octets as \xhh. For text
+// from outside that goes into messages and logs.
+inline std::string Escape(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    if (c == '\\') {
+      escaped += "\\\\";
+    } else if (c >= ' ' && c <= '~') {
+      escaped += c;
+    } else {
+      escaped += "\\x";
+      escaped += kDigits[static_cast<unsigned char>(c) >> 4];
+      escaped += kDigits[static_cast<unsigned char>(c) & 15];
+    }
+  }
+  return escaped;
+}
 
 }  // namespace weir
 

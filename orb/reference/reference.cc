@@ -165,6 +165,30 @@ absl::StatusOr<Reference> ParseReference(std::string_view text, const ReferenceC
                          "corbaloc::1.2@localhost:2809/NameService"));
 }
 
+std::string ToCorbaloc(const Reference& reference) {
+  Corbaloc corbaloc;
+  corbaloc.rir = reference.rir;
+  corbaloc.object_key = reference.rir ? reference.rir_name : reference.object_key;
+  for (const Endpoint& endpoint : reference.endpoints) {
+    CorbalocAddress address;
+    address.minor = reference.giop_minor;
+    if (endpoint.transport == kTcp) {
+      absl::StatusOr<HostPort> host_port = ParseHostPort(endpoint.address);
+      // A zone's '%' does not go into a URL.
+      if (!host_port.ok() || host_port->host.find('%') != std::string::npos) continue;
+      address.host = host_port->host;
+      address.port = host_port->port;
+    } else {
+      if (endpoint.address.find_first_of(",:") != std::string::npos) continue;
+      address.scheme = CorbalocAddress::Scheme::kUnix;
+      address.path = endpoint.address;
+    }
+    corbaloc.addresses.push_back(std::move(address));
+  }
+  if (corbaloc.addresses.empty() && !corbaloc.rir) return "";
+  return ToString(corbaloc);
+}
+
 absl::StatusOr<Ior> BuildIor(std::string_view type_id, std::string_view object_key,
                              const std::vector<Endpoint>& published, const IorOptions& options) {
   std::vector<HostPort> tcp;

@@ -60,6 +60,10 @@ absl::StatusOr<Reference> ParseReference(std::string_view text, const ReferenceC
 // profiles are malformed.
 absl::StatusOr<Reference> ReferenceFromIor(Ior ior, const ReferenceContext& context);
 
+// The reference as a corbaloc: URL, for people to type and for configuration files. It has no type
+// id, and leaves out sockets whose path has a ',' or ':'. Empty if nothing is left to connect to.
+std::string ToCorbaloc(const Reference& reference);
+
 struct IorOptions {
   // IIOP 1.`minor`, 0 to 2. Below 2 there is one profile for each address, and no Unix socket.
   uint8_t minor = 2;

@@ -42,8 +42,9 @@ void AddTimeoutOption(CLI::App* app, CommandContext* context) {
       ->capture_default_str();
 }
 
-void AddExamples(CLI::App* app, std::string_view examples) {
-  std::string footer = "Examples:\n";
+void AddExamples(CLI::App* app, std::string_view examples, std::string_view details) {
+  std::string footer(details);
+  footer += details.empty() ? "Examples:\n" : "\n\nExamples:\n";
   while (!examples.empty()) {
     const size_t end = examples.find('\n');
     footer.append("  ").append(examples.substr(0, end)).append("\n");

@@ -53,8 +53,9 @@ struct CommandContext {
 void AddOutputOption(CLI::App* app, CommandContext* context);
 // --timeout SECONDS
 void AddTimeoutOption(CLI::App* app, CommandContext* context);
-// Ends the help with `examples` (lines without indentation) and the exit codes.
-void AddExamples(CLI::App* app, std::string_view examples);
+// Ends the help with `details` if any (whole lines), `examples` (lines without indentation) and the
+// exit codes.
+void AddExamples(CLI::App* app, std::string_view examples, std::string_view details = "");
 
 }  // namespace weir::tools
 

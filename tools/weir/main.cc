@@ -5,17 +5,32 @@
 #include <iostream>
 
 #include "tools/weir/command.h"
+#include "tools/weir/enable_command.h"
+#include "tools/weir/ior_command.h"
+#include "tools/weir/list_command.h"
+#include "tools/weir/map_command.h"
+#include "tools/weir/plug_command.h"
 #include "tools/weir/version.h"
 
 namespace weir::tools {
 namespace {
 
 void AddCommands(CLI::App* app, CommandContext* context) {
-  // Nodes: what serves calls.
+  // In the order of the help. Nodes: what serves calls.
 
   // Clients of nodes and references.
+  AddIorCommand(app, context);
 
   // Beta messages: what changes and shows a running node.
+  AddPlugCommand(app, context);
+  AddUnplugCommand(app, context);
+  AddMapCommand(app, context);
+  AddUnmapCommand(app, context);
+  AddEnableCommand(app, context);
+  AddDisableCommand(app, context);
+  AddListCommand(app, context);
+  AddWatchCommand(app, context);
+  AddStatusCommand(app, context);
 
   // Measuring.
 }

@@ -219,6 +219,16 @@ TEST(ReferenceTest, LimitsAndDeduplicatesEndpoints) {
   EXPECT_EQ(reference.endpoints[1], (Endpoint{"tcp", "a:2"}));
 }
 
+TEST(ReferenceTest, IsPrintedAsACorbaloc) {
+  EXPECT_EQ(
+      ToCorbaloc(Parsed(kOmniNames)),
+      "corbaloc:omniunix:/tmp/reftry/y.sock:,:1.2@127.0.0.1:43983,:1.2@[::1]:34457/NameService");
+  EXPECT_EQ(ToCorbaloc(Parsed("corbaloc:rir:/X")), "corbaloc:rir:/X");
+  EXPECT_EQ(ToCorbaloc(FromIor(Built({{"unix", "/a,b"}, {"tcp", "a:1"}}))),
+            "corbaloc::1.2@a:1/echo");
+  EXPECT_EQ(ToCorbaloc(FromIor(Built({{"unix", "/a:b"}}))), "");
+}
+
 TEST(ReferenceTest, SaysWhatAReferenceBeginsWith) {
   const absl::Status status = ParseReference("localhost:2809", {}).status();
   EXPECT_EQ(FromStatus(status).minor, OmgMinor(7));

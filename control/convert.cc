@@ -1,0 +1,146 @@
+#include "control/convert.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace weir::control {
+namespace {
+
+using filters::Phase;
+
+v1::Phase PhaseToProto(Phase phase) { return phase == Phase::kUp ? v1::PHASE_UP : v1::PHASE_DOWN; }
+
+absl::StatusOr<Phase> PhaseFromProto(v1::Phase phase) {
+  switch (phase) {
+    case v1::PHASE_UP:
+      return Phase::kUp;
+    case v1::PHASE_DOWN:
+      return Phase::kDown;
+    default:
+      return absl::InvalidArgumentError("the phase is neither PHASE_UP nor PHASE_DOWN");
+  }
+}
+
+absl::StatusOr<filters::Change> FromProto(const v1::Change& change) {
+  switch (change.change_case()) {
+    case v1::Change::kPlug: {
+      const v1::Plug& c = change.plug();
+      return filters::PlugChange{c.name(),
+                                 c.filter(),
+                                 {c.parameters().begin(), c.parameters().end()},
+                                 c.selector(),
+                                 c.priority()};
+    }
+    case v1::Change::kUnplug:
+      return filters::UnplugChange{change.unplug().name()};
+    case v1::Change::kMap: {
+      const v1::Map& c = change.map();
+      absl::StatusOr<Phase> phase = PhaseFromProto(c.phase());
+      if (!phase.ok()) return phase.status();
+      return filters::MapChange{c.plug(), c.operation(), c.method(), *phase, c.enable()};
+    }
+    case v1::Change::kUnmap: {
+      const v1::Unmap& c = change.unmap();
+      absl::StatusOr<Phase> phase = PhaseFromProto(c.phase());
+      if (!phase.ok()) return phase.status();
+      return filters::UnmapChange{c.plug(), c.operation(), c.method(), *phase};
+    }
+    case v1::Change::kEnable: {
+      const v1::Enable& c = change.enable();
+      absl::StatusOr<Phase> phase = PhaseFromProto(c.phase());
+      if (!phase.ok()) return phase.status();
+      return filters::EnableChange{c.plug(), c.operation(), c.method(), *phase, true};
+    }
+    case v1::Change::kDisable: {
+      const v1::Disable& c = change.disable();
+      absl::StatusOr<Phase> phase = PhaseFromProto(c.phase());
+      if (!phase.ok()) return phase.status();
+      return filters::EnableChange{c.plug(), c.operation(), c.method(), *phase, false};
+    }
+    case v1::Change::CHANGE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("it says nothing that this node knows");
+}
+
+// Fills a v1::Change from each kind of filters::Change.
+struct Writer {
+  v1::Change* out;
+
+  void operator()(const filters::PlugChange& c) const {
+    v1::Plug* plug = out->mutable_plug();
+    plug->set_name(c.name);
+    plug->set_filter(c.filter);
+    plug->mutable_parameters()->insert(c.parameters.begin(), c.parameters.end());
+    plug->set_selector(c.selector);
+    plug->set_priority(c.priority);
+  }
+  void operator()(const filters::UnplugChange& c) const { out->mutable_unplug()->set_name(c.name); }
+  void operator()(const filters::MapChange& c) const {
+    Address(c, out->mutable_map());
+    out->mutable_map()->set_enable(c.enable);
+  }
+  void operator()(const filters::UnmapChange& c) const { Address(c, out->mutable_unmap()); }
+  void operator()(const filters::EnableChange& c) const {
+    if (c.enable) {
+      Address(c, out->mutable_enable());
+    } else {
+      Address(c, out->mutable_disable());
+    }
+  }
+
+  template <typename From, typename To>
+  static void Address(const From& from, To* to) {
+    to->set_plug(from.plug);
+    to->set_operation(from.operation);
+    to->set_phase(PhaseToProto(from.phase));
+    to->set_method(from.method);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<filters::ChangeSet> FromProto(const v1::ChangeSet& changes) {
+  if (changes.changes().empty()) {
+    return absl::InvalidArgumentError("the change set is empty: nothing to apply");
+  }
+  filters::ChangeSet out;
+  out.reserve(changes.changes_size());
+  for (const v1::Change& change : changes.changes()) {
+    absl::StatusOr<filters::Change> one = FromProto(change);
+    if (!one.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("change ", out.size() + 1, ": ", one.status().message()));
+    }
+    out.push_back(*std::move(one));
+  }
+  return out;
+}
+
+v1::ChangeSet ToProto(const filters::ChangeSet& changes) {
+  v1::ChangeSet out;
+  for (const filters::Change& change : changes) std::visit(Writer{out.add_changes()}, change);
+  return out;
+}
+
+v1::PlugState ToProto(const filters::Plug& plug) {
+  v1::PlugState out;
+  v1::Plug* p = out.mutable_plug();
+  p->set_name(plug.name);
+  p->set_filter(plug.filter);
+  p->mutable_parameters()->insert(plug.parameters.begin(), plug.parameters.end());
+  p->set_selector(plug.selector);
+  p->set_priority(plug.priority);
+  out.set_sequence(plug.sequence);
+  for (const filters::Mapping& mapping : plug.mappings) {
+    v1::Mapping* m = out.add_mappings();
+    m->set_operation(mapping.operation);
+    m->set_phase(PhaseToProto(mapping.phase));
+    m->set_method(mapping.method);
+    m->set_enabled(mapping.enabled);
+  }
+  return out;
+}
+
+}  // namespace weir::control

@@ -1,0 +1,117 @@
+#include "tools/weir/plug_command.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/weir/beta.h"
+
+namespace weir::tools {
+namespace {
+
+struct PlugFlags {
+  std::string plug;
+  std::string filter;
+  std::string selector;
+  std::vector<std::string> parameters;
+  int32_t priority = 0;
+  std::optional<uint64_t> expected_revision;
+};
+
+absl::Status RunPlug(const PlugFlags& flags, CommandContext* context) {
+  control::v1::ApplyRequest request;
+  if (flags.expected_revision) request.set_expected_revision(*flags.expected_revision);
+  control::v1::Plug* plug = request.mutable_change_set()->add_changes()->mutable_plug();
+  plug->set_name(flags.plug);
+  plug->set_filter(flags.filter);
+  plug->set_selector(flags.selector);
+  plug->set_priority(flags.priority);
+  for (const std::string& parameter : flags.parameters) {
+    const size_t equals = parameter.find('=');
+    const std::string key = parameter.substr(0, equals);
+    if (equals == std::string::npos || key.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("plug ", flags.plug, ": --set '", parameter, "' is not KEY=VALUE"));
+    }
+    if (!plug->mutable_parameters()->insert({key, parameter.substr(equals + 1)}).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("plug ", flags.plug, ": --set ", key, "=... is given twice"));
+    }
+  }
+  return Commit(request, absl::StrCat("plug ", flags.plug), context);
+}
+
+struct UnplugFlags {
+  std::string plug;
+  bool drain = false;
+  double drain_timeout = 30;
+  std::optional<uint64_t> expected_revision;
+};
+
+absl::Status RunUnplug(const UnplugFlags& flags, CommandContext* context) {
+  control::v1::ApplyRequest request;
+  if (flags.expected_revision) request.set_expected_revision(*flags.expected_revision);
+  request.mutable_change_set()->add_changes()->mutable_unplug()->set_name(flags.plug);
+  if (flags.drain) {
+    request.mutable_drain()->set_timeout_ms(static_cast<uint32_t>(flags.drain_timeout * 1000));
+  }
+  return Commit(request, absl::StrCat("unplug ", flags.plug), context);
+}
+
+}  // namespace
+
+void AddPlugCommand(CLI::App* app, CommandContext* context) {
+  CLI::App* command = app->add_subcommand("plug", "Plug a filter onto a target");
+  auto flags = std::make_shared<PlugFlags>();
+  command->add_option("plug", flags->plug, "A name for the plug, used by all later commands")
+      ->required()
+      ->type_name("PLUG");
+  command->add_option("--filter", flags->filter, "The kind of filter: count, log, deny")
+      ->required()
+      ->type_name("KIND");
+  command->add_option("--on", flags->selector, "The target: key:NAME, key:PREFIX* or all")
+      ->required()
+      ->type_name("SELECTOR");
+  command->add_option("--set", flags->parameters, "A parameter of the filter; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command
+      ->add_option("--priority", flags->priority,
+                   "Requests meet plugs in ascending priority, replies in descending")
+      ->type_name("N")
+      ->capture_default_str();
+  AddExpectRevisionOption(command, &flags->expected_revision);
+  AddClientOptions(command, context);
+  AddExamples(
+      command,
+      "weir plug audit --filter log --on key:NameService\n"
+      "weir plug guard --filter deny --on 'key:billing/*' --set exception=TRANSIENT "
+      "--priority -10",
+      "Calls do not meet the filter before a method of it is mapped and enabled (weir map).\n"
+      "The same plug again changes nothing; another one of that name is a conflict.");
+  command->callback([flags, context] { context->status = RunPlug(*flags, context); });
+}
+
+void AddUnplugCommand(CLI::App* app, CommandContext* context) {
+  CLI::App* command = app->add_subcommand("unplug", "Take a plug away, with all its mappings");
+  auto flags = std::make_shared<UnplugFlags>();
+  command->add_option("plug", flags->plug, "The plug's name")->required()->type_name("PLUG");
+  command->add_flag("--drain", flags->drain,
+                    "Wait until no call holds the plug; exit 5 if that takes too long");
+  command->add_option("--drain-timeout", flags->drain_timeout, "How long --drain waits")
+      ->check(CLI::Range(0.001, 600.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  AddExpectRevisionOption(command, &flags->expected_revision);
+  AddClientOptions(command, context);
+  AddExamples(
+      command, "weir unplug audit\nweir unplug audit --drain --drain-timeout 5",
+      "Calls that began before keep the plug to their end. A plug that does not exist is no\n"
+      "error: it is unplugged.");
+  command->callback([flags, context] { context->status = RunUnplug(*flags, context); });
+}
+
+}  // namespace weir::tools

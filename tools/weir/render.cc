@@ -1,0 +1,197 @@
+#include "tools/weir/render.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace weir::tools {
+namespace {
+
+namespace v1 = control::v1;
+
+// `text` without characters that move a terminal's cursor.
+std::string Printable(const std::string& text) {
+  std::string out;
+  for (const unsigned char c : text) {
+    if (c < 0x20 || c == 0x7f) {
+      absl::StrAppendFormat(&out, "\\x%02x", c);
+    } else {
+      out += static_cast<char>(c);
+    }
+  }
+  return out;
+}
+
+std::string PhaseName(v1::Phase phase) { return phase == v1::PHASE_DOWN ? "down" : "up"; }
+
+std::string Parameters(const v1::Plug& plug) {
+  // Protobuf's maps have no order.
+  const std::map<std::string, std::string> sorted(plug.parameters().begin(),
+                                                  plug.parameters().end());
+  std::string out;
+  for (const auto& [key, value] : sorted) {
+    absl::StrAppend(&out, out.empty() ? "" : " ", Printable(key), "=", Printable(value));
+  }
+  return out;
+}
+
+// Rows of cells, of which all but the last are padded to their column's width.
+class Table {
+ public:
+  explicit Table(std::string indent) : indent_(std::move(indent)) {}
+
+  void Row(std::vector<std::string> cells) {
+    widths_.resize(std::max(widths_.size(), cells.size()));
+    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
+    rows_.push_back(std::move(cells));
+  }
+  void AppendTo(std::string* out) const {
+    for (const std::vector<std::string>& row : rows_) {
+      std::string line = indent_;
+      for (size_t i = 0; i < row.size(); ++i) {
+        absl::StrAppend(&line, row[i], std::string(widths_[i] - row[i].size() + 2, ' '));
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      absl::StrAppend(out, line, "\n");
+    }
+  }
+
+ private:
+  const std::string indent_;
+  std::vector<size_t> widths_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+void AppendPlug(const v1::PlugState& state, std::string* out) {
+  const v1::Plug& plug = state.plug();
+  const std::string parameters = Parameters(plug);
+  absl::StrAppend(out, "\n", Printable(plug.name()), ": filter ", Printable(plug.filter()), " on ",
+                  Printable(plug.selector()), ", priority ", plug.priority(),
+                  parameters.empty() ? "" : absl::StrCat(", ", parameters), "\n");
+  if (state.mappings().empty()) {
+    absl::StrAppend(out, "  nothing mapped\n");
+  } else {
+    Table table("  ");
+    table.Row({"OPERATION", "PHASE", "METHOD", "STATE"});
+    for (const v1::Mapping& m : state.mappings()) {
+      table.Row({Printable(m.operation()), PhaseName(m.phase()), Printable(m.method()),
+                 m.enabled() ? "enabled" : "disabled"});
+    }
+    table.AppendTo(out);
+  }
+  if (!state.counters().empty()) {
+    Table table("  ");
+    table.Row({"OPERATION", "COUNTER", "VALUE"});
+    for (const v1::FilterCounter& c : state.counters()) {
+      table.Row({c.operation().empty() ? "-" : Printable(c.operation()), Printable(c.name()),
+                 absl::StrCat(c.value())});
+    }
+    table.AppendTo(out);
+  }
+}
+
+std::string StateText(uint64_t revision,
+                      const google::protobuf::RepeatedPtrField<v1::PlugState>& plugs) {
+  std::string out = absl::StrCat("revision ", revision, ", ", plugs.size(),
+                                 plugs.size() == 1 ? " plug\n" : " plugs\n");
+  for (const v1::PlugState& plug : plugs) AppendPlug(plug, &out);
+  return out;
+}
+
+// "audit resolve up request"
+template <typename Change>
+std::string Address(const Change& c) {
+  std::string out = Printable(c.plug());
+  absl::StrAppend(&out, " ", c.operation().empty() ? "(all operations)" : Printable(c.operation()),
+                  " ", PhaseName(c.phase()));
+  if (!c.method().empty()) absl::StrAppend(&out, " ", Printable(c.method()));
+  return out;
+}
+
+std::string ChangeText(const v1::Change& change) {
+  switch (change.change_case()) {
+    case v1::Change::kPlug: {
+      const v1::Plug& c = change.plug();
+      const std::string parameters = Parameters(c);
+      return absl::StrCat("plug ", Printable(c.name()), " filter ", Printable(c.filter()), " on ",
+                          Printable(c.selector()), " priority ", c.priority(),
+                          parameters.empty() ? "" : " ", parameters);
+    }
+    case v1::Change::kUnplug:
+      return absl::StrCat("unplug ", Printable(change.unplug().name()));
+    case v1::Change::kMap:
+      return absl::StrCat("map ", Address(change.map()), change.map().enable() ? " enabled" : "");
+    case v1::Change::kUnmap:
+      return absl::StrCat("unmap ", Address(change.unmap()));
+    case v1::Change::kEnable:
+      return absl::StrCat("enable ", Address(change.enable()));
+    case v1::Change::kDisable:
+      return absl::StrCat("disable ", Address(change.disable()));
+    case v1::Change::CHANGE_NOT_SET:
+      break;
+  }
+  return "a change that this program does not know";
+}
+
+}  // namespace
+
+std::string RenderJson(const google::protobuf::Message& message, bool pretty) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  options.add_whitespace = pretty;
+  std::string out;
+  // Fails only for google.protobuf.Any of unknown types, which there is none of.
+  if (!google::protobuf::util::MessageToJsonString(message, &out, options).ok()) out = "{}";
+  if (!out.ends_with('\n')) out += '\n';
+  return out;
+}
+
+std::string RenderApply(const v1::ApplyResponse& response) {
+  return absl::StrCat("revision ", response.revision(),
+                      response.changed() ? "" : ", it was so already",
+                      response.drained() ? ", drained" : "", "\n");
+}
+
+std::string RenderList(const v1::ListResponse& response) {
+  return StateText(response.revision(), response.plugs());
+}
+
+std::string RenderStatus(const v1::GetStatusResponse& response) {
+  std::string out;
+  Table table("");
+  table.Row({"version", Printable(response.version())});
+  table.Row({"role", Printable(response.role())});
+  table.Row({"pid", absl::StrCat(response.pid())});
+  table.Row({"uptime", absl::StrFormat("%.1f s", response.uptime_ms() / 1e3)});
+  for (const std::string& endpoint : response.endpoints()) {
+    table.Row({"endpoint", Printable(endpoint)});
+  }
+  if (!response.upstream().empty()) table.Row({"upstream", Printable(response.upstream())});
+  table.Row({"control", Printable(response.control())});
+  table.Row({"store", Printable(response.store())});
+  table.Row({"revision", absl::StrCat(response.revision())});
+  table.Row({"plugs", absl::StrCat(response.plugs())});
+  table.Row({"watchers", absl::StrCat(response.watchers())});
+  for (const v1::Counter& counter : response.counters()) {
+    table.Row({Printable(counter.name()), absl::StrCat(counter.value())});
+  }
+  table.AppendTo(&out);
+  return out;
+}
+
+std::string RenderEvent(const v1::WatchResponse& event) {
+  if (event.has_state()) return StateText(event.revision(), event.state().plugs());
+  std::string out;
+  for (const v1::Change& change : event.change_set().changes()) {
+    absl::StrAppend(&out, "revision ", event.revision(), ": ", ChangeText(change), "\n");
+  }
+  return out;
+}
+
+}  // namespace weir::tools
