@@ -3,6 +3,7 @@
 #include "filters/builtin/builtin.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class BuiltinTest : public RegistryTest {
  protected:
@@ -52,7 +54,8 @@ TEST_F(BuiltinTest, ParametersThatAFilterDoesNotKnowAreRefused) {
     const absl::Status status = TryPlug(filter, {{"colour\n", "red"}});
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr("no parameter 'colour\\n'"), HasSubstr("its parameters are: ")));
+                AllOf(HasSubstr("no parameter 'colour"), Not(HasSubstr("\n")),
+                      HasSubstr("its parameters are: ")));
   }
 }
 
@@ -92,19 +95,19 @@ TEST_F(BuiltinTest, CountLumpsOperationsBeyondItsLimitTogether) {
 }
 
 TEST_F(BuiltinTest, CountTellsAThousandAndTwentyFourOperationsApartUnlessSetOtherwise) {
-  OperationTable table(1024);
-  for (int i = 0; i < 2000; ++i) table.Find("op" + std::to_string(i)).Add(0);
-  const auto rows = table.Rows();
+  auto table = std::make_unique<OperationTable>(1024);
+  for (int i = 0; i < 2000; ++i) table->Find("op" + std::to_string(i)).Add(0);
+  const auto rows = table->Rows();
   ASSERT_EQ(rows.size(), 1025u);
   EXPECT_EQ(rows.back().operation, OperationTable::kOther);
   EXPECT_EQ(rows.back().values[0], 2000u - 1024u);
 }
 
 TEST_F(BuiltinTest, CountGivesEnormousNamesNoRow) {
-  OperationTable table(10);
-  table.Find(std::string(1 << 20, 'x')).Add(0);
-  table.Find(std::string(OperationTable::kMaxName, 'y')).Add(0);
-  const auto rows = table.Rows();
+  auto table = std::make_unique<OperationTable>(10);
+  table->Find(std::string(1 << 20, 'x')).Add(0);
+  table->Find(std::string(OperationTable::kMaxName, 'y')).Add(0);
+  const auto rows = table->Rows();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].operation, std::string(OperationTable::kMaxName, 'y'));
   EXPECT_EQ(rows[1].operation, OperationTable::kOther);
