@@ -1,7 +1,7 @@
 // A mutex, a scoped lock and a condition variable that carry Clang's thread-safety annotations.
 //
-// They wrap the standard library's, not absl::Mutex: ThreadSanitizer sees through pthread calls, but
-// not through Debian's uninstrumented Abseil, which would make every report false.
+// They wrap the standard library's, not absl::Mutex: ThreadSanitizer sees through pthread calls,
+// but not through Debian's uninstrumented Abseil, which would make every report false.
 //
 // Thread safety: safe, as their names say.
 

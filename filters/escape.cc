@@ -1,12 +1,23 @@
 #include "filters/escape.h"
 
-#include "absl/strings/ascii.h"
+#include <array>
+
 #include "base/strings.h"
 
 namespace weir::filters {
 namespace {
 
 constexpr char kHex[] = "0123456789ABCDEF";
+
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (const unsigned char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                "abcdefghijklmnopqrstuvwxyz"
+                                                "0123456789;/:?@&=+$,-_.!~'()")) {
+    plain[c] = true;
+  }
+  return plain;
+}();
 
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -17,11 +28,7 @@ int HexValue(char c) {
 
 }  // namespace
 
-bool IsPlainKeyByte(unsigned char byte) {
-  constexpr std::string_view kMarks = ";/:?@&=+$,-_.!~'()";
-  return absl::ascii_isalnum(byte) ||
-         (byte != 0 && kMarks.find(static_cast<char>(byte)) != kMarks.npos);
-}
+bool IsPlainKeyByte(unsigned char byte) { return kPlain[byte]; }
 
 std::string EscapeKey(std::string_view bytes) {
   std::string text;

@@ -36,16 +36,24 @@ void LogLine::Value(std::string_view value) {
   if (value.empty()) return Append("-");
   constexpr std::string_view kCut = "...";
   constexpr char kHex[] = "0123456789ABCDEF";
-  size_t used = 0;
-  for (size_t i = 0; i < value.size(); ++i) {
-    const unsigned char byte = value[i];
+  std::array<char, kMaxValue> escaped;
+  size_t size = 0;
+  for (const unsigned char byte : value) {
     const bool plain = IsPlainKeyByte(byte);
-    const size_t width = plain ? 1 : 3;
-    if (used + width + kCut.size() > kMaxValue) return Append(kCut);
-    const char escaped[] = {'%', kHex[byte >> 4], kHex[byte & 15]};
-    Append(plain ? value.substr(i, 1) : std::string_view(escaped, 3));
-    used += width;
+    if (size + (plain ? 1 : 3) + kCut.size() > kMaxValue) {
+      kCut.copy(escaped.data() + size, kCut.size());
+      size += kCut.size();
+      break;
+    }
+    if (plain) {
+      escaped[size++] = static_cast<char>(byte);
+    } else {
+      escaped[size++] = '%';
+      escaped[size++] = kHex[byte >> 4];
+      escaped[size++] = kHex[byte & 15];
+    }
   }
+  Append(std::string_view(escaped.data(), size));
 }
 
 void LogLine::Add(std::string_view name, uint64_t value) {

@@ -4,18 +4,13 @@
 #include <cassert>
 #include <utility>
 
+#include "filters/thread_hint.h"
+
 namespace weir::filters {
 namespace {
 
 // References are counted in several places, so that threads do not share a cache line.
 constexpr size_t kShards = 8;
-
-// Where this thread begins to look: from the address of a thread-local, multiplied so that threads
-// whose storage lies a stack apart spread evenly.
-size_t ThreadHint() {
-  thread_local char anchor;
-  return static_cast<size_t>((reinterpret_cast<uintptr_t>(&anchor) * 0x9E3779B97F4A7C15u) >> 48);
-}
 
 }  // namespace
 

@@ -30,6 +30,18 @@ std::string_view StatusName(ReplyStatus status) {
   return "UNKNOWN";
 }
 
+std::string_view CompletionName(orb::Completion completed) {
+  switch (completed) {
+    case orb::Completion::kYes:
+      return "YES";
+    case orb::Completion::kNo:
+      return "NO";
+    case orb::Completion::kMaybe:
+      break;
+  }
+  return "MAYBE";
+}
+
 void AddCall(const orb::Call& call, std::string_view plug, LogLine* line) {
   line->Add("plug", plug);
   line->Add("call", call.id());
@@ -44,6 +56,7 @@ void AddException(const orb::Reply& reply, LogLine* line) {
     const orb::SystemException e = orb::DecodeSystemException(&in);
     line->Add("exception", orb::ExceptionName(e.id));
     line->Add("minor", e.minor);
+    line->Add("completed", CompletionName(e.completed));
   } else if (reply.status == ReplyStatus::kUserException) {
     line->Add("exception", in.ReadString());  // the repository id
   }

@@ -2,7 +2,7 @@
 //
 //   event=request plug=audit call=17 peer=tcp:10.0.0.7:40112 key=NameService operation=resolve
 //   event=reply plug=audit call=17 peer=... key=... operation=resolve
-//       status=SYSTEM_EXCEPTION exception=OBJECT_NOT_EXIST microseconds=184
+//       status=SYSTEM_EXCEPTION exception=OBJECT_NOT_EXIST minor=2 completed=NO microseconds=184
 //
 // (each on one line). `microseconds` counts from when the first filter saw the request.
 

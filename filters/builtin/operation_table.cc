@@ -5,6 +5,7 @@
 
 #include "absl/hash/hash.h"
 #include "base/strings.h"
+#include "filters/thread_hint.h"
 
 namespace weir::filters {
 namespace {
@@ -12,15 +13,10 @@ namespace {
 // Names that collide on purpose end up in (other) instead of making every look-up slow.
 constexpr size_t kMaxProbes = 64;
 
-size_t ThreadShard(size_t shards) {
-  thread_local char anchor;
-  return ((reinterpret_cast<uintptr_t>(&anchor) * 0x9E3779B97F4A7C15u) >> 48) % shards;
-}
-
 }  // namespace
 
 void OperationTable::Counters::Add(size_t counter) {
-  shards_[ThreadShard(shards_.size())].values[counter].fetch_add(1, std::memory_order_relaxed);
+  shards_[ThreadHint() % shards_.size()].values[counter].fetch_add(1, std::memory_order_relaxed);
 }
 
 OperationTable::Values OperationTable::Counters::Sum() const {

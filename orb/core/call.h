@@ -15,6 +15,7 @@
 #ifndef WEIR_ORB_CORE_CALL_H_
 #define WEIR_ORB_CORE_CALL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,7 +59,16 @@ class Call {
   // Unique in this process's life; how logs name the call.
   uint64_t id() const { return id_; }
   // The peer has cancelled the call or gone: a long-running servant may stop.
-  bool abandoned() const { return abandoned_; }
+  bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
+
+  // Nothing else of this connection is known to wait: the thread may give this call its time.
+  bool alone() const { return alone_; }
+
+  // This is no call but the question where the object is (LocateRequest); only servants that handle
+  // builtins see it. A SYSTEM_EXCEPTION or LOCATION_FORWARD reply says so; anything else is
+  // `locate_status`.
+  bool locate() const { return locate_; }
+  LocateStatus locate_status = LocateStatus::kUnknownObject;
 
   // Sets the reply, without sending it. The bytes passed are copied.
   //
@@ -98,7 +108,9 @@ class Call {
   GateState gate_state_;
   const Peer* peer_ = nullptr;
   uint64_t id_ = 0;
-  bool abandoned_ = false;
+  std::atomic<bool> abandoned_{false};
+  bool alone_ = false;
+  bool locate_ = false;
   cdr::ByteBuffer body_;
 };
 

@@ -5,10 +5,13 @@
 #include <iostream>
 
 #include "tools/weir/command.h"
+#include "tools/weir/echo_command.h"
 #include "tools/weir/enable_command.h"
+#include "tools/weir/gateway_command.h"
 #include "tools/weir/ior_command.h"
 #include "tools/weir/list_command.h"
 #include "tools/weir/map_command.h"
+#include "tools/weir/ping_command.h"
 #include "tools/weir/plug_command.h"
 #include "tools/weir/version.h"
 
@@ -17,9 +20,12 @@ namespace {
 
 void AddCommands(CLI::App* app, CommandContext* context) {
   // In the order of the help. Nodes: what serves calls.
+  AddGatewayCommand(app, context);
+  AddEchoCommand(app, context);
 
   // Clients of nodes and references.
   AddIorCommand(app, context);
+  AddPingCommand(app, context);
 
   // Beta messages: what changes and shows a running node.
   AddPlugCommand(app, context);

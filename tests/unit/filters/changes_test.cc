@@ -48,7 +48,7 @@ class ChangesTest : public RegistryTest {
   }
 
   State state_;
-  const Plug none_;
+  Plug none_;
 };
 
 TEST_F(ChangesTest, EachCommitThatChangesSomethingIsOneRevision) {

@@ -1,0 +1,44 @@
+#include "orb/core/dispatcher.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/strings.h"
+#include "orb/core/builtin_operations.h"
+
+namespace weir::orb {
+
+void Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
+  *servant = adapter_->Find(call->request().object_key);
+  if (*servant == nullptr) [[unlikely]] {
+    // OMG minor 2: "could not be found by the adapter".
+    call.SendSystemException({ExceptionId::kObjectNotExist, OmgMinor(2), Completion::kNo});
+    return;
+  }
+  if (gate_ != nullptr && gate_->active() && !call->locate()) [[unlikely]] {
+    if (gate_->Up(*call) == Gate::Outcome::kAnswer) return call.Send();
+  }
+  RunServant(**servant, std::move(call));
+}
+
+void Dispatcher::RunServant(Servant& servant, CallRef call) {
+  if (!servant.HandlesBuiltins() && ServeBuiltin(servant, &*call)) return call.Send();
+  const uint64_t id = call->id();
+  try {
+    if (servant.NeverBlocks()) {
+      servant.Dispatch(std::move(call));
+    } else {
+      Reactor::Blocking blocking(reactor_);
+      servant.Dispatch(std::move(call));
+    }
+  } catch (const std::exception& e) {
+    // The caller has its answer already: a CallRef dropped by an exception gives UNKNOWN.
+    logger_->Log(LogLevel::kError,
+                 StrCat("event=servant_threw call=", id, " what=\"", Escape(e.what()), "\""));
+  } catch (...) {
+    logger_->Log(LogLevel::kError,
+                 StrCat("event=servant_threw call=", id, " what=\"not a std::exception\""));
+  }
+}
+
+}  // namespace weir::orb

@@ -1,0 +1,53 @@
+// From a decoded request to its servant and back: finds the servant, consults the gate, runs the
+// servant. Protocol and connection stay outside: a call that is complete tells its connection
+// itself.
+//
+// Thread safety: safe for concurrent use.
+
+#ifndef WEIR_ORB_CORE_DISPATCHER_H_
+#define WEIR_ORB_CORE_DISPATCHER_H_
+
+#include <memory>
+#include <string_view>
+
+#include "base/logger.h"
+#include "orb/core/adapter.h"
+#include "orb/core/gate.h"
+#include "orb/core/reactor.h"
+#include "orb/core/servant.h"
+
+namespace weir::orb {
+
+class Dispatcher {
+ public:
+  // All must outlive the dispatcher; `gate` may be null.
+  Dispatcher(const ObjectAdapter* adapter, Gate* gate, Reactor* reactor, Logger* logger)
+      : adapter_(adapter), gate_(gate), reactor_(reactor), logger_(logger) {}
+
+  // Serves `call`, at once or later. `*servant` receives the servant, which must live as long as
+  // the call.
+  void Dispatch(CallRef call, std::shared_ptr<Servant>* servant);
+
+  // The servant has answered `call`: runs the down phase.
+  void FinishPhase(Call& call) {
+    if (call.gate_state().chain != nullptr) [[unlikely]]
+      gate_->Down(call);
+  }
+  // The reply has left, or will never.
+  void Release(Call& call) {
+    if (call.gate_state().hold != nullptr) [[unlikely]]
+      gate_->Release(call);
+  }
+
+ private:
+  void RunServant(Servant& servant, CallRef call);
+
+  const ObjectAdapter* const adapter_;
+  Gate* const gate_;
+  Reactor* const reactor_;
+  Logger* const logger_;
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_DISPATCHER_H_

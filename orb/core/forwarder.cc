@@ -1,0 +1,125 @@
+#include "orb/core/forwarder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace weir::orb {
+
+// One call on its way through. Kept per thread between uses, as server calls are.
+class Forwarder::Forwarded : public Invocation {
+ public:
+  static void Start(Forwarder* forwarder, CallRef call, bool patience);
+
+ private:
+  friend struct ForwardedList;
+
+  void Done() override;
+
+  Forwarder* forwarder_ = nullptr;
+  CallRef call_;
+  std::string_view key_;  // as the caller sent it
+};
+
+struct ForwardedList {
+  static constexpr int kMost = 32;
+  ~ForwardedList() {
+    closed = true;
+    while (count > 0) delete items[--count];
+  }
+  Forwarder::Forwarded* Take() { return count > 0 ? items[--count] : new Forwarder::Forwarded; }
+  void Put(Forwarder::Forwarded* f) {
+    if (closed || count == kMost) {
+      delete f;
+    } else {
+      items[count++] = f;
+    }
+  }
+
+  Forwarder::Forwarded* items[kMost];
+  int count = 0;
+  bool closed = false;
+};
+
+namespace {
+thread_local ForwardedList forwarded_list;
+}  // namespace
+
+void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patience) {
+  Forwarded* const f = forwarded_list.Take();
+  f->forwarder_ = forwarder;
+  f->request = &call->request();
+  f->key_ = f->request->object_key;
+  f->keep_key = true;
+  f->locate = call->locate();
+  // All calls of one connection go the same way, and so keep their order.
+  f->affinity = reinterpret_cast<uintptr_t>(&call->peer()) / 64 | 1;
+  if (forwarder->options_.timeout != kNoDeadline) {
+    f->request->deadline = forwarder->clock_->Now() + forwarder->options_.timeout;
+  }
+  f->call_ = std::move(call);
+  if (!patience) {
+    forwarder->invoker_->Start(forwarder->upstream_, f);
+    return;
+  }
+  const Nanos began = forwarder->clock_->Now();
+  const bool read = forwarder->invoker_->Start(forwarder->upstream_, f, /*patience=*/true);
+  forwarder->LearnPatience(read && forwarder->clock_->Now() - began < kMillisecond);
+}
+
+void Forwarder::Forwarded::Done() {
+  CallRef call = std::move(call_);
+  call->request().object_key = key_;
+  if (status.ok()) {
+    std::swap(call->reply(), reply);
+    call->locate_status = locate_status;
+  } else {
+    forwarder_->logger_->Log(
+        LogLevel::kWarning,
+        StrCat("event=upstream_failed call=", call->id(), " peer=", call->peer().address,
+               " error=\"upstream ", Escape(ToStd(status.message())), "\""));
+    call->SetSystemException(FromStatus(status));
+    status = absl::OkStatus();
+  }
+  reply.Clear();
+  request = nullptr;
+  forwarded_list.Put(this);
+  call.Send();
+}
+
+Forwarder::Forwarder(Invoker* invoker, std::shared_ptr<Target> upstream, Reactor* reactor,
+                     const Clock* clock, Logger* logger, ForwarderOptions options)
+    : invoker_(invoker),
+      upstream_(std::move(upstream)),
+      reactor_(reactor),
+      clock_(clock),
+      logger_(logger),
+      options_(options) {
+  upstream_->remembers_forward = false;
+}
+
+bool Forwarder::MayBePatient() {
+  const int skip = skip_.load(std::memory_order_relaxed);
+  if (skip == 0) return reactor_->MayStay();
+  skip_.store(skip - 1, std::memory_order_relaxed);
+  return false;
+}
+
+void Forwarder::LearnPatience(bool paid) {
+  int penalty = kLeastPenalty;
+  if (!paid) {
+    skip_.store(penalty_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    penalty = std::min(penalty_.load(std::memory_order_relaxed) * 2, kMostPenalty);
+  }
+  if (penalty_.load(std::memory_order_relaxed) != penalty) {
+    penalty_.store(penalty, std::memory_order_relaxed);
+  }
+}
+
+void Forwarder::Dispatch(CallRef call) {
+  const bool patience = call->alone() && MayBePatient();
+  Forwarded::Start(this, std::move(call), patience);
+}
+
+}  // namespace weir::orb

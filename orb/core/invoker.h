@@ -1,0 +1,94 @@
+// Makes calls: finds a connection, sends the request, follows LOCATION_FORWARD, and sends again
+// what GIOP allows to be sent again.
+//
+// A request is sent again only if it is known not to have been executed: no byte of it has left, or
+// the server sent CloseConnection instead of a reply (CORBA 3.3 part 2, 9.6.1.1).
+//
+// Thread safety: safe for concurrent use.
+
+#ifndef WEIR_ORB_CORE_INVOKER_H_
+#define WEIR_ORB_CORE_INVOKER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "orb/core/endpoint_pool.h"
+#include "orb/core/invocation.h"
+#include "orb/core/target.h"
+#include "orb/reference/reference.h"
+
+namespace weir::orb {
+
+class Invoker {
+ public:
+  using TransportFinder = std::function<Transport*(std::string_view name)>;
+
+  // `context` and `messaging` must outlive the invoker.
+  Invoker(const ClientContext* context, Messaging* messaging, TransportFinder find_transport,
+          ReferenceContext reference_context);
+  ~Invoker();
+
+  // NOT_FOUND (TRANSIENT) if none of the reference's addresses is of a transport that this ORB has.
+  absl::StatusOr<std::shared_ptr<Target>> NewTarget(Reference reference);
+
+  // Starts a call; call->Done is called when it is over, perhaps before this returns. `patience`:
+  // the reply may be read on this thread, if nobody else reads, as long as it comes quickly;
+  // returns whether that was worth it.
+  bool Start(std::shared_ptr<Target> target, Invocation* call, bool patience = false);
+
+  // Calls, and blocks until it is over. Returns call->status. Done is not called.
+  absl::Status Invoke(std::shared_ptr<Target> target, Invocation* call);
+
+  // Ends a call early, with TRANSIENT (WeirMinor::kCancelled), unless it is over; the server is
+  // told. One that is just being sent may escape. The caller must know that the invocation still
+  // exists. REQUIRES: call->cancellable was set before the start.
+  void Cancel(Invocation* call);
+
+  void CheckDeadlines();
+  void CheckTime();
+  // Closes all connections.
+  void Close();
+  size_t connections() const;
+
+ private:
+  friend class Invocation;
+
+  // What a thread does next with an invocation.
+  enum class Step {
+    kWait,   // submitted or parked: an asynchronous one is no longer ours
+    kAgain,  // another attempt
+    kOver,   // status is set
+  };
+
+  // Finds a connection and submits the call. In `*connection`, which one it is on, and in `*id` its
+  // request id.
+  Step Attempt(Invocation* call, Ref<ClientConnection>* connection, uint32_t* id);
+  // An attempt is over: what now?
+  Step Judge(Invocation* call);
+  // The object has moved to the IOR that `in` holds.
+  Step Follow(Invocation* call, cdr::Decoder in);
+  // Asynchronous calls: makes attempts until one is submitted or all is over; after an attempt.
+  bool Run(Invocation* call, bool patience);
+  void Continue(Invocation* call);
+  Step Fail(Invocation* call, const SystemException& e, std::string_view what);
+  bool Allowed(const Target& from, const Reference& to) const;
+  EndpointPool* Pool(const Endpoint& endpoint);
+  std::vector<EndpointPool*> Pools() const;
+
+  const ClientContext* const context_;
+  Messaging* const messaging_;
+  const TransportFinder find_transport_;
+  const ReferenceContext reference_context_;
+
+  mutable Mutex mu_;
+  // Bounded by the references that this process is given: an entry stays.
+  std::map<std::string, std::unique_ptr<EndpointPool>> pools_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_INVOKER_H_

@@ -1,0 +1,113 @@
+#include "orb/core/orb.h"
+
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "base/strings.h"
+
+namespace weir::orb {
+
+Orb::Orb(OrbOptions options, const Clock* clock, Logger* logger, Gate* gate)
+    : options_(std::move(options)),
+      clock_(clock),
+      logger_(logger),
+      reactor_(options_.reactor, clock),
+      dispatcher_(&adapter_, gate, &reactor_, logger),
+      server_context_{&dispatcher_, &adapter_, &reactor_, clock, logger, options_.server, nullptr},
+      client_context_{&reactor_, clock, logger, options_.client},
+      server_(&server_context_) {}
+
+Orb::~Orb() { reactor_.Stop(); }
+
+void Orb::AddTransport(std::unique_ptr<Transport> transport) {
+  transports_.push_back(std::move(transport));
+}
+
+void Orb::AddMessaging(std::unique_ptr<Messaging> messaging) {
+  messagings_.push_back(std::move(messaging));
+}
+
+Transport* Orb::FindTransport(std::string_view name) const {
+  for (const auto& t : transports_) {
+    if (t->name() == name) return t.get();
+  }
+  return nullptr;
+}
+
+absl::Status Orb::Start() {
+  if (messagings_.empty()) return absl::FailedPreconditionError("no messaging protocol was added");
+  invoker_ = std::make_unique<Invoker>(
+      &client_context_, messagings_[0].get(),
+      [this](std::string_view name) { return FindTransport(name); },
+      ReferenceContext{options_.hostname, {}});
+  reactor_.AddTick(kSecond, [this] {
+    server_.CheckTime();
+    invoker_->CheckTime();
+  });
+  reactor_.AddTick(options_.reactor.tick, [this] { invoker_->CheckDeadlines(); });
+  return reactor_.Start();
+}
+
+absl::StatusOr<ListeningEndpoint> Orb::Listen(std::string_view endpoint) {
+  absl::StatusOr<EndpointName> name = ParseEndpointName(endpoint);
+  if (!name.ok()) return name.status();
+  Messaging* messaging = nullptr;
+  for (const auto& m : messagings_) {
+    if (m->name() == name->messaging) messaging = m.get();
+  }
+  const auto names = [](const auto& list) {
+    return absl::StrJoin(list, ", ",
+                         [](std::string* out, const auto& x) { StrAppend(out, x->name()); });
+  };
+  if (messaging == nullptr) {
+    return absl::InvalidArgumentError(StrCat("endpoint '", endpoint,
+                                             "': unknown messaging protocol '", name->messaging,
+                                             "'; there is ", names(messagings_)));
+  }
+  Transport* const transport = FindTransport(name->transport);
+  if (transport == nullptr) {
+    return absl::InvalidArgumentError(StrCat("endpoint '", endpoint, "': unknown transport '",
+                                             name->transport, "'; there is ", names(transports_)));
+  }
+  return server_.Listen(*name, transport, messaging);
+}
+
+absl::StatusOr<Ior> Orb::MakeReference(std::string_view type_id,
+                                       std::string_view object_key) const {
+  std::vector<Endpoint> published;
+  for (const ListeningEndpoint& e : server_.endpoints()) {
+    for (const std::string& address : e.published) published.push_back({e.transport, address});
+  }
+  if (published.empty()) {
+    return absl::FailedPreconditionError("no endpoint is being listened on");
+  }
+  IorOptions options;
+  options.hostname = options_.hostname;
+  return BuildIor(type_id, object_key, published, options);
+}
+
+absl::StatusOr<std::shared_ptr<Target>> Orb::Resolve(std::string_view reference) {
+  absl::StatusOr<Reference> parsed = ParseReference(reference, {options_.hostname, {}});
+  if (!parsed.ok()) return parsed.status();
+  if (parsed->rir) {
+    return absl::InvalidArgumentError(
+        StrCat("corbaloc:rir:/", parsed->rir_name,
+               ": this ORB has no initial references; give a host, as in "
+               "corbaloc::1.2@HOST:PORT/",
+               parsed->rir_name));
+  }
+  return invoker_->NewTarget(*std::move(parsed));
+}
+
+absl::Status Orb::Shutdown(Nanos deadline) {
+  absl::Status status = server_.Shutdown(deadline);
+  if (invoker_ != nullptr) invoker_->Close();
+  reactor_.Stop();
+  return status;
+}
+
+OrbStats Orb::stats() const {
+  return {server_.stats(), invoker_ != nullptr ? invoker_->connections() : 0, reactor_.threads()};
+}
+
+}  // namespace weir::orb

@@ -1,0 +1,120 @@
+#include "orb/core/server_call.h"
+
+#include <exception>
+#include <utility>
+
+namespace weir::orb {
+
+// What one thread keeps.
+struct ServerCallList {
+  static constexpr int kMost = 32;
+  // A call keeps buffers up to this size; one large reply must not pin memory for ever.
+  static constexpr size_t kMostBytes = 64 * 1024;
+
+  ~ServerCallList() {
+    closed = true;
+    while (count > 0) delete calls[--count];
+  }
+  ServerCall* Take() { return count > 0 ? calls[--count] : new ServerCall; }
+  void Put(ServerCall* call) {
+    if (closed || count == kMost) {
+      delete call;
+    } else {
+      calls[count++] = call;
+    }
+  }
+  // Process-wide call ids without a shared counter: a thread's number, then its own count.
+  uint64_t NextId() {
+    static std::atomic<uint64_t> next_thread{1};
+    if (base == 0) base = next_thread.fetch_add(1, std::memory_order_relaxed) << 40;
+    return base | ++used;
+  }
+
+  ServerCall* calls[kMost];
+  int count = 0;
+  bool closed = false;
+  uint64_t base = 0;
+  uint64_t used = 0;
+};
+
+namespace {
+thread_local ServerCallList call_list;
+}  // namespace
+
+ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alone) {
+  ServerCall* const call = call_list.Take();
+  call->connection_ = Ref<ServerConnection>::Share(connection);
+  call->peer_ = &connection->peer_;
+  call->id_ = call_list.NextId();
+  call->wire_id_ = in->id;
+  call->minor_ = in->request.minor;
+  call->alone_ = alone;
+  call->locate_ = in->kind == Incoming::Kind::kLocateRequest;
+  std::swap(call->request_, in->request);
+  call->progress_.store(Progress::kRunning, std::memory_order_relaxed);
+  return call;
+}
+
+void ServerCall::Run() {
+  // The caller owns the connection's input, so the connection outlives this function.
+  ServerConnection* const connection = connection_.get();
+  connection->context_->dispatcher->Dispatch(CallRef(this), &servant_);
+  if (progress_.load(std::memory_order_acquire) == Progress::kDone) return PutAway();
+  // Unanswered so far. From here on it can be found, for CancelRequest, until it is answered.
+  {
+    MutexLock lock(&connection->mu_);
+    connection->late_[wire_id_] = this;
+    connection->late_count_.fetch_add(1);
+    if (progress_.exchange(Progress::kLate) != Progress::kDone) return;
+    connection->late_.erase(wire_id_);
+    connection->late_count_.fetch_sub(1);
+  }
+  PutAway();
+}
+
+void ServerCall::Cancel() { abandoned_.store(true, std::memory_order_relaxed); }
+
+void ServerCall::Complete() {
+  if (locate_) {
+    if (!abandoned()) connection_->SendLocateReply(wire_id_, minor_, locate_status, reply_);
+  } else if (request_.response_expected) {
+    connection_->context_->dispatcher->FinishPhase(*this);
+    if (!abandoned()) connection_->SendReply(wire_id_, minor_, reply_);
+  }
+  if (progress_.load(std::memory_order_acquire) == Progress::kRunning) {
+    if (progress_.exchange(Progress::kDone) == Progress::kRunning) return;  // Run puts it away
+  }
+  {
+    MutexLock lock(&connection_->mu_);
+    connection_->late_.erase(wire_id_);
+    connection_->late_count_.fetch_sub(1);
+  }
+  PutAway();
+}
+
+void ServerCall::Abandon() {
+  // Dropped by an exception on its way out of the servant, or by mistake.
+  if (std::uncaught_exceptions() > 0) {
+    SetSystemException({ExceptionId::kUnknown, WeirMinor::kServantThrew, Completion::kMaybe});
+  } else {
+    SetSystemException({ExceptionId::kInternal, WeirMinor::kNoReply, Completion::kMaybe});
+  }
+  Complete();
+}
+
+void ServerCall::PutAway() {
+  Ref<ServerConnection> connection = std::move(connection_);
+  connection->context_->dispatcher->Release(*this);
+  servant_.reset();
+  request_.Clear();
+  reply_.Clear();
+  locate_status = LocateStatus::kUnknownObject;
+  body_.ShrinkTo(ServerCallList::kMostBytes);
+  gate_state_ = GateState();
+  peer_ = nullptr;
+  abandoned_.store(false, std::memory_order_relaxed);
+  call_list.Put(this);
+  connection->EndCall();
+}
+
+}  // namespace weir::orb

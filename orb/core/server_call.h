@@ -1,0 +1,51 @@
+// The Call of a ServerConnection. Kept in a small list per thread between uses, with the memory of
+// its vectors and buffers, so that steady traffic allocates nothing.
+//
+// Thread safety: as Call. Completion may race with the return of the servant's Dispatch;
+// `progress_` settles which of the two threads puts the call away.
+
+#ifndef WEIR_ORB_CORE_SERVER_CALL_H_
+#define WEIR_ORB_CORE_SERVER_CALL_H_
+
+#include <atomic>
+#include <memory>
+
+#include "base/ref.h"
+#include "orb/core/call.h"
+#include "orb/core/server_connection.h"
+
+namespace weir::orb {
+
+class ServerCall : public Call {
+ public:
+  // A call for the request in `*in`, whose content it takes.
+  static ServerCall* New(ServerConnection* connection, Incoming* in, bool alone);
+
+  // Has it served. The call may be gone when this returns.
+  void Run();
+
+  // The peer wants no reply. REQUIRES: the connection's lock is held, so that the call is not put
+  // away.
+  void Cancel();
+
+ private:
+  friend struct ServerCallList;
+
+  // kRunning: the servant's Dispatch has not returned. kLate: it has, unanswered. kDone: answered.
+  enum class Progress : uint8_t { kRunning, kLate, kDone };
+
+  ServerCall() = default;
+  void Complete() override;
+  void Abandon() override;
+  void PutAway();
+
+  Ref<ServerConnection> connection_;
+  std::shared_ptr<Servant> servant_;
+  uint32_t wire_id_ = 0;
+  GiopMinor minor_ = GiopMinor::k2;
+  std::atomic<Progress> progress_{Progress::kRunning};
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_SERVER_CALL_H_

@@ -1,0 +1,284 @@
+#include "orb/core/server_connection.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "orb/core/incoming_lease.h"
+#include "orb/core/server_call.h"
+#include "orb/transport/socket.h"
+
+namespace weir::orb {
+
+ServerConnection::ServerConnection(const ServerContext* context, std::unique_ptr<Stream> stream,
+                                   std::unique_ptr<Codec> codec, std::string_view transport)
+    : context_(context),
+      stream_(std::move(stream)),
+      codec_(std::move(codec)),
+      peer_{std::string(transport), stream_->peer_address()},
+      output_(stream_.get(), context->reactor, context->clock, context->limits.max_queued_output,
+              {[this] { AddRef(); }, [this] { Unref(); }, [this] { ResumeReading(); }}) {}
+
+ServerConnection::~ServerConnection() = default;
+
+void ServerConnection::Open() { context_->reactor->Add(stream_->fd(), this); }
+
+void ServerConnection::OnReady() {
+  Wait wait = Wait::kNo;
+  for (;;) {
+    const IoResult r = input_.Receive(stream_.get(), wait);
+    switch (r.kind) {
+      case IoResult::kBytes:
+        received_.store(received_.load(std::memory_order_relaxed) + r.bytes,
+                        std::memory_order_relaxed);
+        if (!Process()) return Close();
+        break;
+      case IoResult::kWouldBlock:
+        // Nothing during a whole short wait: the connection is no longer hot.
+        if (wait == Wait::kShort || !context_->reactor->MayStay()) return Rearm();
+        break;
+      case IoResult::kEnd:
+        if (!input_.empty() || codec_->MidMessage()) {
+          LogInputError("the peer closed in the middle of a message");
+        }
+        return Close();
+      case IoResult::kError:
+        return Close();
+    }
+    if (output_.congested()) return Rearm();
+    wait = Wait::kNo;
+    if (!input_.full() || input_.empty()) {
+      if (!context_->reactor->MayStay()) return Rearm();
+      wait = Wait::kShort;
+    }
+  }
+}
+
+// Hands the input over to whichever thread gets the next event. `this` may be gone afterwards.
+void ServerConnection::Rearm() {
+  input_.Relax();
+  if (output_.congested()) {
+    MutexLock lock(&mu_);
+    // Checked again under the lock: the flusher resumes reading only if it finds `paused_`.
+    if (output_.congested()) {
+      paused_ = true;
+      return;
+    }
+  }
+  context_->reactor->Arm(stream_->fd(), this);
+}
+
+void ServerConnection::ResumeReading() {
+  MutexLock lock(&mu_);
+  if (!paused_) return;
+  paused_ = false;
+  context_->reactor->Arm(stream_->fd(), this);
+}
+
+bool ServerConnection::Process() {
+  IncomingLease in;
+  while (!input_.empty()) {
+    const size_t n = codec_->Decode(input_.block(), input_.bytes(), in.get());
+    if (in->kind == Incoming::Kind::kNeedMore) break;
+    input_.Consume(n);
+    if (!Handle(in.get())) return false;
+  }
+  const bool partial = !input_.empty() || codec_->MidMessage();
+  if (partial != (partial_since_.load(std::memory_order_relaxed) != 0)) [[unlikely]] {
+    partial_since_.store(partial ? context_->clock->Now() : 0, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+bool ServerConnection::Handle(Incoming* in) {
+  switch (in->kind) {
+    case Incoming::Kind::kRequest:
+      return HandleRequest(in);
+    case Incoming::Kind::kLocateRequest:
+      return HandleLocateRequest(in);
+    case Incoming::Kind::kCancel:
+      HandleCancel(in->id);
+      return true;
+    case Incoming::Kind::kReject:
+      LogInputError(in->error);
+      if (in->request.response_expected) {
+        IncomingLease answer;
+        BufferLease body;
+        cdr::Encoder out(body.get());
+        Encode(in->exception, &out);
+        answer->reply.status = ReplyStatus::kSystemException;
+        answer->reply.body.bytes = body->view();
+        SendReply(in->id, in->request.minor, answer->reply);
+      }
+      return true;
+    case Incoming::Kind::kError:
+      LogInputError(in->error);
+      if (!in->farewell.empty()) output_.Write(in->farewell.view());
+      return false;
+    case Incoming::Kind::kClose:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool ServerConnection::BeginCall() {
+  if (state_.fetch_add(1) & kClosing) [[unlikely]] {
+    state_.fetch_sub(1);
+    return false;
+  }
+  return true;
+}
+
+void ServerConnection::EndCall() { state_.fetch_sub(1); }
+
+bool ServerConnection::HandleRequest(Incoming* in) {
+  calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // After our CloseConnection a request is not to be executed: the peer will send it again
+  // elsewhere.
+  if (!BeginCall()) return true;
+  if (late_count_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    MutexLock lock(&mu_);
+    if (late_.contains(in->id)) {
+      LogInputError(StrCat("request id ", in->id, " is in use already"));
+      EndCall();
+      return false;
+    }
+  }
+  if (calls_in_progress() > context_->limits.max_calls_per_connection) [[unlikely]] {
+    in->kind = Incoming::Kind::kReject;
+    in->exception = {ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo};
+    in->error =
+        StrCat("more than ", context_->limits.max_calls_per_connection, " calls in progress");
+    Handle(in);
+    EndCall();
+    return true;
+  }
+  const bool alone = input_.empty() && late_count_.load(std::memory_order_relaxed) == 0;
+  ServerCall::New(this, in, alone)->Run();
+  return true;
+}
+
+bool ServerConnection::HandleLocateRequest(Incoming* in) {
+  const std::shared_ptr<Servant> servant = context_->adapter->Find(in->request.object_key);
+  if (servant != nullptr && servant->HandlesBuiltins()) return HandleRequest(in);
+  SendLocateReply(in->id, in->request.minor,
+                  servant != nullptr ? LocateStatus::kObjectHere : LocateStatus::kUnknownObject,
+                  Reply());
+  return true;
+}
+
+void ServerConnection::SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status,
+                                       const Reply& reply) {
+  if (reply.status == ReplyStatus::kLocationForward) status = LocateStatus::kObjectForward;
+  if (reply.status == ReplyStatus::kSystemException) {
+    // Before GIOP 1.2 there is no way to say more than that the object is not to be had.
+    status = minor == GiopMinor::k2 ? LocateStatus::kSystemException : LocateStatus::kUnknownObject;
+  }
+  const bool has_body =
+      status == LocateStatus::kObjectForward || status == LocateStatus::kSystemException;
+  BufferLease out;
+  codec_->EncodeLocateReply(id, minor, status, has_body ? reply.body : Body(), out.get());
+  output_.Write(out->view());
+}
+
+void ServerConnection::HandleCancel(uint32_t id) {
+  MutexLock lock(&mu_);
+  const auto it = late_.find(id);
+  if (it != late_.end()) it->second->Cancel();
+}
+
+void ServerConnection::SendReply(uint32_t id, GiopMinor minor, const Reply& reply) {
+  BufferLease out;
+  absl::Status status = codec_->EncodeReply(id, minor, reply, out.get());
+  if (!status.ok()) [[unlikely]] {
+    context_->logger->Log(LogLevel::kError, StrCat("event=reply_not_encodable peer=", peer_.address,
+                                                   " error=\"", status.message(), "\""));
+    SystemException e = FromStatus(status);
+    e.completed = Completion::kYes;
+    IncomingLease answer;
+    BufferLease body;
+    cdr::Encoder encoder(body.get());
+    Encode(e, &encoder);
+    answer->reply.status = ReplyStatus::kSystemException;
+    answer->reply.body.bytes = body->view();
+    out->Clear();
+    if (!codec_->EncodeReply(id, minor, answer->reply, out.get()).ok()) return;
+  }
+  output_.Write(out->view());
+}
+
+bool ServerConnection::TryCloseInGoodOrder() {
+  uint32_t idle = 0;
+  if (!state_.compare_exchange_strong(idle, kClosing)) return (idle & kClosing) != 0;
+  BufferLease out;
+  codec_->EncodeClose(out.get());
+  output_.Write(out->view());
+  // The peer reads the message, then the end, and closes: its end of stream is our last event.
+  stream_->ShutdownSend();
+  return true;
+}
+
+void ServerConnection::Abort(std::string_view reason) {
+  if (!reason.empty()) LogInputError(reason);
+  stream_->Shutdown();
+  // A connection that waits for its output to drain is not armed for input: it must be found again.
+  ResumeReading();
+}
+
+void ServerConnection::CheckTime(Nanos now) {
+  const ServerLimits& limits = context_->limits;
+  if (ended_.load()) return;
+
+  const Nanos blocked = output_.blocked_since();
+  if (blocked != 0 && now - blocked > limits.write_timeout) {
+    return Abort("the peer has read nothing for the write timeout while replies wait");
+  }
+
+  const Nanos partial = partial_since_.load(std::memory_order_relaxed);
+  if (partial != partial_seen_) {
+    partial_seen_ = partial;
+    partial_base_ = received_.load(std::memory_order_relaxed);
+  } else if (partial != 0) {
+    const uint64_t arrived = received_.load(std::memory_order_relaxed) - partial_base_;
+    const Nanos allowed =
+        limits.message_timeout + static_cast<Nanos>(arrived / limits.min_rate) * kSecond;
+    if (now - partial > allowed) {
+      return Abort("a message did not arrive whole within the message timeout");
+    }
+  }
+
+  const uint64_t calls = calls_.load(std::memory_order_relaxed);
+  if (calls != seen_calls_ || calls_in_progress() != 0 || quiet_since_ == 0) {
+    seen_calls_ = calls;
+    quiet_since_ = now;
+    return;
+  }
+  const bool closing = (state_.load() & kClosing) != 0;
+  if (closing && now - quiet_since_ > limits.message_timeout) return Abort("");
+  if (!closing && limits.idle_timeout != 0 && now - quiet_since_ > limits.idle_timeout) {
+    if (TryCloseInGoodOrder()) quiet_since_ = now;
+  }
+}
+
+void ServerConnection::LogInputError(std::string_view what) {
+  context_->logger->Log(LogLevel::kWarning,
+                        StrCat("event=connection_error transport=", peer_.transport,
+                               " peer=", peer_.address, " error=\"", Escape(what), "\""));
+}
+
+// The owner of the input, once.
+void ServerConnection::Close() {
+  ended_.store(true);
+  // What the peer has not read yet of our last message must not be destroyed by closing on unread
+  // input.
+  stream_->ShutdownSend();
+  {
+    MutexLock lock(&mu_);
+    for (const auto& [id, call] : late_) call->Cancel();
+  }
+  context_->reactor->Remove(stream_->fd());
+  context_->closed(this);
+  Unref();
+}
+
+}  // namespace weir::orb

@@ -1,0 +1,132 @@
+// One accepted connection: receives requests, has them served, sends the replies.
+//
+// Life cycle:
+//  1. The listener accepts a stream and registers the connection; nobody owns its input.
+//  2. Its event gives one thread the input. That thread receives, decodes and serves, stays while
+//  the connection is
+//     hot and others watch, and then arms the connection again.
+//  3. A call that is answered later holds a reference; its answer is sent by whoever completes it.
+//  4. The connection ends by the peer's end of stream, an error, or in good order: a
+//  CloseConnection is sent
+//     when no call is in progress, and what still arrives is dropped unread.
+//
+// Thread safety: as noted at each group of members.
+
+#ifndef WEIR_ORB_CORE_SERVER_CONNECTION_H_
+#define WEIR_ORB_CORE_SERVER_CONNECTION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "base/mutex.h"
+#include "base/ref.h"
+#include "orb/core/codec.h"
+#include "orb/core/dispatcher.h"
+#include "orb/core/input.h"
+#include "orb/core/limits.h"
+#include "orb/core/output.h"
+#include "orb/core/reactor.h"
+#include "orb/transport/transport.h"
+
+namespace weir::orb {
+
+class ServerCall;
+class ServerConnection;
+
+// What the connections of one ORB share.
+struct ServerContext {
+  Dispatcher* dispatcher;
+  const ObjectAdapter* adapter;
+  Reactor* reactor;
+  const Clock* clock;
+  Logger* logger;
+  ServerLimits limits;
+  // Called once, when the connection has ended and no thread reads from it any more.
+  std::function<void(ServerConnection*)> closed;
+};
+
+class ServerConnection : public RefCounted, public EventHandler {
+ public:
+  // `context` must outlive the connection.
+  ServerConnection(const ServerContext* context, std::unique_ptr<Stream> stream,
+                   std::unique_ptr<Codec> codec, std::string_view transport);
+  ~ServerConnection() override;
+
+  // Registers with the reactor. The connection then lives until it is closed.
+  void Open();
+
+  // Any thread: the following concern timeouts and shutdown.
+  //
+  // Sends CloseConnection and lets the peer close, unless a call is in progress (returns false).
+  bool TryCloseInGoodOrder();
+  // Ends the connection now; its owner or the next event cleans up.
+  void Abort(std::string_view reason);
+  // Called every second or so: enforces the limits that are about time.
+  void CheckTime(Nanos now);
+
+  const Peer& peer() const { return peer_; }
+  uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  uint32_t calls_in_progress() const { return state_.load() & ~kClosing; }
+
+ private:
+  friend class ServerCall;
+
+  static constexpr uint32_t kClosing = 1u << 31;
+
+  // The owner of the input only.
+  void OnReady() override;
+  // False: the connection is to be closed.
+  bool Process();
+  bool Handle(Incoming* in);
+  bool HandleRequest(Incoming* in);
+  bool HandleLocateRequest(Incoming* in);
+  void HandleCancel(uint32_t id);
+  void Close();
+  void Rearm();
+  void LogInputError(std::string_view what);
+
+  // Any thread.
+  void SendReply(uint32_t id, GiopMinor minor, const Reply& reply);
+  void SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status, const Reply& reply);
+  bool BeginCall();
+  void EndCall();
+  void ResumeReading();
+
+  const ServerContext* const context_;
+  const std::unique_ptr<Stream> stream_;
+  const std::unique_ptr<Codec> codec_;
+  const Peer peer_;
+
+  // The owner of the input.
+  Input input_;
+
+  // Self-synchronized.
+  Output output_;
+  std::atomic<uint32_t> state_{0};  // calls in progress, and kClosing
+  std::atomic<uint64_t> calls_{0};
+  std::atomic<Nanos> partial_since_{
+      0};  // when the unfinished message began to arrive; 0: there is none
+  std::atomic<uint64_t> received_{0};  // bytes, ever
+  std::atomic<bool> ended_{false};
+  std::atomic<uint32_t> late_count_{0};
+
+  // The supervisor only.
+  uint64_t seen_calls_ = 0;
+  uint64_t partial_base_ = 0;
+  Nanos partial_seen_ = 0;
+  Nanos quiet_since_ = 0;
+
+  Mutex mu_;
+  // Calls whose servant has returned without an answer, by request id: for CancelRequest and
+  // duplicates.
+  absl::flat_hash_map<uint32_t, ServerCall*> late_ ABSL_GUARDED_BY(mu_);
+  bool paused_ ABSL_GUARDED_BY(mu_) = false;  // not reading, until the output has drained
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_SERVER_CONNECTION_H_

@@ -1,0 +1,58 @@
+// A remote object, ready to be called: its reference, the connections to its addresses, and where
+// it has moved to.
+//
+// Thread safety: safe for concurrent use.
+
+#ifndef WEIR_ORB_CORE_TARGET_H_
+#define WEIR_ORB_CORE_TARGET_H_
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/mutex.h"
+#include "orb/core/endpoint_pool.h"
+#include "orb/reference/reference.h"
+
+namespace weir::orb {
+
+class Target {
+ public:
+  Target(Reference reference, std::vector<EndpointPool*> pools)
+      : reference_(std::move(reference)), pools_(std::move(pools)) {}
+
+  const Reference& reference() const { return reference_; }
+  // In the order of the reference's endpoints that this ORB can use; owned by the invoker.
+  const std::vector<EndpointPool*>& pools() const { return pools_; }
+
+  // Which of pools() worked last.
+  std::atomic<size_t> preferred{0};
+  // Whether calls remember where a LOCATION_FORWARD has sent them. A gateway's upstream does not:
+  // it stands for many objects.
+  bool remembers_forward = true;
+
+  // Where the object has moved to, or null.
+  std::shared_ptr<Target> forward() const {
+    if (!has_forward_.load(std::memory_order_acquire)) [[likely]]
+      return nullptr;
+    MutexLock lock(&mu_);
+    return forward_;
+  }
+  void set_forward(std::shared_ptr<Target> forward) {
+    MutexLock lock(&mu_);
+    has_forward_.store(forward != nullptr, std::memory_order_release);
+    forward_ = std::move(forward);
+  }
+
+ private:
+  const Reference reference_;
+  const std::vector<EndpointPool*> pools_;
+
+  std::atomic<bool> has_forward_{false};
+  mutable Mutex mu_;
+  std::shared_ptr<Target> forward_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir::orb
+
+#endif  // WEIR_ORB_CORE_TARGET_H_

@@ -1,0 +1,125 @@
+// What filters add to a call, without the call: the gate up and down, and the filters in it.
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "benchmark/benchmark.h"
+#include "filters/builtin/builtin.h"
+#include "filters/registry.h"
+#include "tests/unit/filters/fake_call.h"
+
+namespace weir::filters {
+namespace {
+
+// One for the whole process, as benchmarks with several threads share it.
+class Fixture {
+ public:
+  Fixture() { AddBuiltinFilters(&kinds_); }
+
+  void Commit(const ChangeSet& changes) {
+    auto prepared = registry_.Prepare(changes, std::nullopt);
+    if (!prepared.ok()) {
+      std::fprintf(stderr, "%s\n", prepared.status().ToString().c_str());
+      std::abort();
+    }
+    registry_.Publish(*std::move(prepared));
+  }
+  void PlugCount(const std::string& name, const std::string& selector, bool enable = true) {
+    Commit({PlugChange{name, "count", {}, selector, 0},
+            MapChange{name, "*", "count", Phase::kUp, enable},
+            MapChange{name, "*", "count", Phase::kDown, enable}});
+  }
+  void Run(benchmark::State& state) {
+    FakeCall call("NameService", "resolve");
+    for (auto _ : state) {
+      call.Run(registry_.gate(), [](orb::Call& c) { benchmark::DoNotOptimize(&c); });
+    }
+  }
+
+ private:
+  FilterKinds kinds_;
+  SystemClock clock_;
+  NullLogger logger_;
+  Registry registry_{&kinds_, &clock_, &logger_};
+};
+
+void NothingPlugged(benchmark::State& state) { Fixture().Run(state); }
+BENCHMARK(NothingPlugged);
+
+void Disabled(benchmark::State& state) {
+  Fixture fixture;
+  fixture.PlugCount("p", "all", false);
+  fixture.Run(state);
+}
+BENCHMARK(Disabled);
+
+void EnabledElsewhere(benchmark::State& state) {
+  Fixture fixture;
+  fixture.PlugCount("p", "key:another");
+  fixture.Run(state);
+}
+BENCHMARK(EnabledElsewhere);
+
+// The argument is the number of `count` filters, each up and down.
+void Counted(benchmark::State& state) {
+  Fixture fixture;
+  for (int i = 0; i < state.range(0); ++i) {
+    fixture.PlugCount("p" + std::to_string(i), "key:NameService");
+  }
+  fixture.Run(state);
+}
+BENCHMARK(Counted)->Arg(1)->Arg(2)->Arg(4)->Arg(8);
+
+void CountedByPrefix(benchmark::State& state) {
+  Fixture fixture;
+  fixture.PlugCount("p", "key:Name*");
+  fixture.Run(state);
+}
+BENCHMARK(CountedByPrefix);
+
+void CountedByThreads(benchmark::State& state) {
+  static Fixture* fixture = [] {
+    auto* made = new Fixture;
+    made->PlugCount("p", "key:NameService");
+    return made;
+  }();
+  fixture->Run(state);
+}
+BENCHMARK(CountedByThreads)->Threads(1)->Threads(2);
+
+void Denied(benchmark::State& state) {
+  Fixture fixture;
+  fixture.Commit(
+      {PlugChange{"d", "deny", {}, "all", 0}, MapChange{"d", "*", "deny", Phase::kUp, true}});
+  fixture.Run(state);
+}
+BENCHMARK(Denied);
+
+void Logged(benchmark::State& state) {
+  Fixture fixture;
+  fixture.Commit({PlugChange{"l", "log", {}, "all", 0},
+                  MapChange{"l", "*", "request", Phase::kUp, true},
+                  MapChange{"l", "*", "reply", Phase::kDown, true}});
+  fixture.Run(state);
+}
+BENCHMARK(Logged);
+
+// One beta message to a registry of many plugs.
+void Commit(benchmark::State& state) {
+  Fixture fixture;
+  for (int i = 0; i < state.range(0); ++i) {
+    fixture.PlugCount("p" + std::to_string(i), "key:k" + std::to_string(i));
+  }
+  bool enable = false;
+  for (auto _ : state) {
+    fixture.Commit({EnableChange{"p0", "*", "count", Phase::kUp, enable}});
+    enable = !enable;
+  }
+}
+BENCHMARK(Commit)->Arg(1)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace weir::filters
+
+BENCHMARK_MAIN();

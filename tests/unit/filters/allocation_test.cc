@@ -1,0 +1,112 @@
+// A filtered call allocates nothing. In a binary of its own, because it replaces operator new.
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "filters/builtin/builtin.h"
+#include "filters/registry.h"
+#include "gtest/gtest.h"
+#include "tests/unit/filters/fake_call.h"
+
+namespace {
+std::atomic<int> allocations{0};
+}  // namespace
+
+void* operator new(size_t size) {
+  ++allocations;
+  void* memory = std::malloc(size);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  ++allocations;
+  const size_t a = static_cast<size_t>(alignment);
+  void* memory = std::aligned_alloc(a, (size + a - 1) / a * a);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace weir::filters {
+namespace {
+
+class AllocationTest : public testing::Test {
+ protected:
+  AllocationTest() { AddBuiltinFilters(&kinds_); }
+
+  void Commit(const ChangeSet& changes) {
+    auto prepared = registry_.Prepare(changes, std::nullopt);
+    ASSERT_TRUE(prepared.ok()) << prepared.status().ToString();
+    registry_.Publish(*std::move(prepared));
+  }
+  void PlugBoth(const std::string& name, const std::string& filter, const std::string& selector,
+                const std::string& up, const std::string& down) {
+    Commit({PlugChange{name, filter, {}, selector, 0}, MapChange{name, "*", up, Phase::kUp, true}});
+    if (!down.empty()) Commit({MapChange{name, "*", down, Phase::kDown, true}});
+  }
+
+  // Of a thousand calls, after the first.
+  int AllocationsOfCalls() {
+    FakeCall call("some/object/key/of/usual/length", "an_operation_of_usual_length");
+    call.Run(registry_.gate());
+    const int before = allocations;
+    for (int i = 0; i < 1000; ++i) call.Run(registry_.gate());
+    return allocations - before;
+  }
+
+  FilterKinds kinds_;
+  SystemClock clock_;
+  NullLogger logger_;
+  Registry registry_{&kinds_, &clock_, &logger_};
+};
+
+TEST_F(AllocationTest, TheTestItselfSeesAllocations) {
+  const int before = allocations;
+  std::string* volatile text = new std::string(100, 'x');
+  delete text;
+  EXPECT_EQ(allocations - before, 2);
+}
+
+TEST_F(AllocationTest, ACountedCallAllocatesNothing) {
+  PlugBoth("c", "count", "all", "count", "count");
+  EXPECT_EQ(AllocationsOfCalls(), 0);
+}
+
+TEST_F(AllocationTest, ACallThroughManyFiltersOfEveryKindOfSelectorAllocatesNothing) {
+  PlugBoth("a", "count", "all", "count", "count");
+  PlugBoth("b", "count", "key:some/*", "count", "count");
+  PlugBoth("c", "count", "key:some/object/key/of/usual/length", "count", "count");
+  PlugBoth("l", "log", "all", "request", "reply");
+  EXPECT_EQ(AllocationsOfCalls(), 0);
+}
+
+TEST_F(AllocationTest, ADeniedCallAllocatesNothing) {
+  PlugBoth("c", "count", "all", "count", "count");
+  PlugBoth("d", "deny", "all", "deny", "");
+  EXPECT_EQ(AllocationsOfCalls(), 0);
+}
+
+TEST_F(AllocationTest, AMillionDifferentKeysCostNoMemory) {
+  PlugBoth("c", "count", "key:k*", "count", "count");
+  PlugBoth("x", "count", "key:x", "count", "count");
+  FakeCall call;
+  call.request().object_key = "k";
+  call.Run(registry_.gate());
+  char key[16] = "k";
+  const int before = allocations;
+  for (uint32_t i = 0; i < 1'000'000; ++i) {
+    std::memcpy(key + 1, &i, sizeof i);
+    call.request().object_key = std::string_view(key, 1 + sizeof i);
+    call.Run(registry_.gate());
+  }
+  EXPECT_EQ(allocations - before, 0);
+}
+
+}  // namespace
+}  // namespace weir::filters
