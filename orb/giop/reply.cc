@@ -77,7 +77,7 @@ absl::Status EncodeReply(uint32_t id, GiopMinor minor, const orb::Reply& reply,
   cdr::Encoder e(out, body.order);
   AppendHeader({.minor = minor, .order = body.order, .type = MessageType::kReply}, out);
   if (minor == GiopMinor::k2) {
-    if (!body.bytes.empty() && body.alignment != 0)
+    if (!body.bytes.empty() && body.alignment % AlignmentOf(reply.status) != 0)
       return AlignmentError(minor, body, orb::Completion::kYes);
     e.WriteULong(id);
     e.WriteULong(static_cast<uint32_t>(reply.status));
