@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // A server that answers every request with the long 4711, `delay` after it came, on one thread for
-// all connections, and looks at no more of a request than its id (GIOP 1.2, little-endian).
+// all connections, and looks at no more of a request than its id (GIOP 1.2).
 class QuickUpstream {
  public:
   explicit QuickUpstream(SteadyClock::duration delay) : delay_(delay) {
@@ -90,14 +90,20 @@ class QuickUpstream {
     size_t at = 0;
     const auto due = SteadyClock::now() + delay_;
     while (c->in.size() - at >= 16) {
-      uint32_t size, id;
-      std::memcpy(&size, c->in.data() + at + 8, 4);
+      const char* const message = c->in.data() + at;
+      const bool little = (message[6] & 1) != 0;
+      const uint32_t size = Number(message + 8, little), id = Number(message + 12, little);
       if (c->in.size() - at - 12 < size) break;
-      std::memcpy(&id, c->in.data() + at + 12, 4);
       if (c->in[at + 7] == kRequest) c->due.push_back({due, id});
       at += 12 + size;
     }
     c->in.erase(0, at);
+  }
+
+  static uint32_t Number(const char* at, bool little) {
+    uint32_t value;
+    std::memcpy(&value, at, 4);
+    return little ? value : __builtin_bswap32(value);
   }
 
   void Answer(Connection* c) {
@@ -191,13 +197,17 @@ TEST(Scale, TenThousandIdleConnectionsCostNoThreadAndLittleMemoryAndActiveOnesAr
 
 // A thousand calls over `connections`, to an upstream that answers after one second.
 void CallAThousandTimes(int connections) {
-  constexpr int kCalls = 1000;
+  constexpr int kCalls = 1000, kUpstreamConnections = 5;
   QuickUpstream upstream(seconds(1));
   const Weir gateway = StartGateway(upstream.port());
   ASSERT_NE(gateway.process, nullptr);
   const pid_t pid = gateway.process->pid();
   std::vector<std::unique_ptr<RawConnection>> clients;
   for (int i = 0; i < connections; ++i) clients.push_back(Connect(gateway.port));
+  // Opens the connections to the upstream: the pool may grow while threads wait for that.
+  for (const auto& client : clients) ASSERT_TRUE(client->Send(Encode(Ping(1, 1))));
+  for (const auto& client : clients) ASSERT_TRUE(client->Receive().ok());
+  const size_t warm = upstream.requests();
   const int64_t threads = ProcStatus(pid, "Threads");
   const int64_t memory = ProcStatus(pid, "VmRSS");
   const auto began = SteadyClock::now();
@@ -210,7 +220,7 @@ void CallAThousandTimes(int connections) {
   std::this_thread::sleep_for(milliseconds(700));
   const int64_t waiting_threads = ProcStatus(pid, "Threads");
   const int64_t waiting_memory = ProcStatus(pid, "VmRSS");
-  EXPECT_EQ(upstream.requests(), 0u) << "all of them are in flight";
+  EXPECT_EQ(upstream.requests(), warm) << "all of them are in flight";
   for (const auto& client : clients) {
     std::vector<bool> answered(each + 1);
     for (int i = 0; i < each; ++i) {
@@ -226,9 +236,9 @@ void CallAThousandTimes(int connections) {
   }
   const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - began);
   EXPECT_LT(took, seconds(5));
-  EXPECT_EQ(upstream.requests(), static_cast<size_t>(kCalls));
-  EXPECT_EQ(waiting_threads, threads);
-  EXPECT_LE(waiting_threads, NormalThreads() + (kSanitized ? 1 : 0));
+  EXPECT_EQ(upstream.requests(), warm + kCalls);
+  EXPECT_LE(waiting_threads, threads);
+  EXPECT_LE(waiting_threads, NormalThreads() + kUpstreamConnections + (kSanitized ? 1 : 0));
   printf("%d calls in flight on %d connections: %d threads, %d KiB, answered in %d ms\n", kCalls,
          connections, static_cast<int>(waiting_threads), static_cast<int>(waiting_memory - memory),
          static_cast<int>(took.count()));
@@ -238,15 +248,23 @@ TEST(Scale, AThousandCallsInFlightOnOneConnectionHoldNoThreads) { CallAThousandT
 TEST(Scale, AThousandCallsInFlightOnTwoHundredConnectionsHoldNoThreads) { CallAThousandTimes(200); }
 
 // Sends `count` calls with a key of its own each, `kBatch` at a time, from number `first` on.
-void CallKeys(RawConnection* client, int first, int count) {
+void CallKeys(int port, int first, int count) {
   constexpr int kBatch = 500;
+  constexpr size_t kReplySize = 28;
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  RawConnection client(fd);
   RawRequest request = Ping(0, 0, "object-00000000");
   request.order = Order::kLittle;
   const std::string one = Encode(request);
   const size_t key_at = one.find("00000000");
   std::string batch;
   for (int i = 0; i < kBatch; ++i) batch += one;
-  std::string replies(28 * kBatch, '\0');
+  std::string replies(kReplySize * kBatch, '\0');
   for (int sent = 0; sent < count; sent += kBatch) {
     for (int i = 0; i < kBatch; ++i) {
       char* const message = batch.data() + i * one.size();
@@ -256,12 +274,13 @@ void CallKeys(RawConnection* client, int first, int count) {
       snprintf(digits, sizeof digits, "%08d", first + sent + i);
       std::memcpy(message + key_at, digits, 8);
     }
-    ASSERT_TRUE(client->Send(batch));
+    ASSERT_TRUE(client.Send(batch));
+    ASSERT_EQ(recv(fd, replies.data(), replies.size(), MSG_WAITALL),
+              static_cast<ssize_t>(replies.size()));
     for (int i = 0; i < kBatch; ++i) {
-      auto message = client->Receive();
-      ASSERT_TRUE(message.ok()) << message.status();
-      ASSERT_EQ(message->type, kReply);
-      ASSERT_EQ(message->body.substr(4, 4), std::string(4, '\0')) << "an exception";
+      const std::string_view reply(replies.data() + i * kReplySize, kReplySize);
+      ASSERT_EQ(reply.substr(0, 12), std::string_view("GIOP\1\2\1\1\x10\0\0\0", 12));
+      ASSERT_EQ(reply.substr(16, 4), std::string_view("\0\0\0\0", 4)) << "an exception";
     }
   }
 }
@@ -288,13 +307,11 @@ TEST(Scale, AMillionObjectKeysThroughTheGatewayAndItsFiltersCostBoundedMemory) {
     ASSERT_TRUE(process.ok()) << process.status();
     ASSERT_EQ((*process)->Wait(seconds(1)).value_or(-1), 0) << (*process)->err();
   }
-  std::vector<std::unique_ptr<RawConnection>> clients;
-  for (int c = 0; c < kClients; ++c) clients.push_back(Connect(gateway.port));
   const auto call = [&](int from, int to) {
     std::vector<std::thread> threads;
     for (int c = 0; c < kClients; ++c) {
       const int share = (to - from) / kClients;
-      threads.emplace_back([&, c, share] { CallKeys(clients[c].get(), from + c * share, share); });
+      threads.emplace_back([&, c, share] { CallKeys(gateway.port, from + c * share, share); });
     }
     for (std::thread& thread : threads) thread.join();
   };
@@ -304,7 +321,7 @@ TEST(Scale, AMillionObjectKeysThroughTheGatewayAndItsFiltersCostBoundedMemory) {
   call(20'000, kKeys);
   const int64_t growth = ProcStatus(pid, "VmRSS") - before;
   printf("%d keys: memory grew by %d KiB\n", kKeys, static_cast<int>(growth));
-  EXPECT_EQ(upstream.requests(), static_cast<size_t>(kKeys));
+  EXPECT_EQ(upstream.requests(), static_cast<size_t>(kKeys)) << gateway.process->err();
   EXPECT_LE(growth, kSanitized ? 32 * 1024 : 4 * 1024) << "KiB";
 }
 
