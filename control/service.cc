@@ -4,8 +4,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/describe.h"
 
 namespace weir::control {
+namespace {
+
+// How much of a change set a line of the log shows.
+constexpr size_t kLoggedBytes = 1000;
+
+}  // namespace
 
 Watcher::~Watcher() { service_->Remove(this); }
 
@@ -105,7 +112,7 @@ absl::StatusOr<Service::ApplyResult> Service::Apply(const filters::ChangeSet& ch
       filters::State state = prepared->state;
       registry_->Publish(*std::move(prepared));
       logger_->Log(LogLevel::kInfo, absl::StrCat("control: revision ", result.revision,
-                                                 " committed, changes ", changes.size()));
+                                                 " committed: ", Describe(changes, kLoggedBytes)));
       Tell(std::move(state), changes);
     }
   }

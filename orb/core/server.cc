@@ -160,6 +160,11 @@ void Server::CheckTime() {
   for (const auto& listener : listeners_) listener->WakeIfResting();
 }
 
+void Server::LendInput() {
+  MutexLock lock(&mu_);
+  for (ServerConnection* c : connections_) c->LendInput();
+}
+
 absl::Status Server::Shutdown(Nanos deadline) {
   std::vector<Listener*> listeners;
   {

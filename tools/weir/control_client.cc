@@ -1,6 +1,8 @@
 #include "tools/weir/control_client.h"
 
+#include <errno.h>
 #include <grpcpp/grpcpp.h>
+#include <string.h>
 #include <sys/un.h>
 
 #include <chrono>
@@ -109,8 +111,14 @@ absl::Status ControlClient::Impl::Connect() {
   v1::GetStatusResponse response;
   const grpc::Status status = stub_->GetStatus(&context, {}, &response);
   if (status.ok()) return absl::OkStatus();
+  const std::string cause = Cause(status.error_message());
+  if (cause == strerror(EACCES)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(doing_, ": may not reach ", At(), ": ", cause,
+                     "; it is for the user that runs the node. Nothing was changed"));
+  }
   return absl::UnavailableError(
-      absl::StrCat(doing_, ": cannot reach ", At(), ": ", Cause(status.error_message()),
+      absl::StrCat(doing_, ": cannot reach ", At(), ": ", cause,
                    "; is the node running, and is this its --control? Nothing was changed"));
 }
 
