@@ -161,12 +161,16 @@ show 0 weir list
 show 0 weir status
 
 title "kill -9, and the gateway comes back with its plugs"
+printf '%s$ kill -9 %s%s\n' "$bold" "$gateway_pid" "$plain"
 kill -9 "$gateway_pid"
 wait "$gateway_pid" 2>/dev/null || true
 gateway[3]=giop:tcp:127.0.0.1:$port
+printf '%s$ %s &%s\n' "$bold" "${gateway[*]}" "$plain"
 "${gateway[@]}" >"$work/gateway.out" 2>"$work/gateway.log" &
 gateway_pid=$!
 wait_for "the gateway" "$work/gateway.out" '^ready ' "$gateway_pid"
+sed 's/^/  /' "$work/gateway.out"
+note "What was acknowledged is there, so unbind is still refused:"
 through 1 unbind valve
 refused
 
