@@ -1,5 +1,6 @@
 #include "control/server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -43,6 +44,8 @@ absl::Status Server::Impl::Start(const ServerOptions& options) {
   absl::Status free = CheckFree(*address);
   if (!free.ok()) return free;
 
+  // Otherwise whoever sends malformed text writes to this process's stderr, as often as it likes.
+  google::protobuf::SetLogHandler(nullptr);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
