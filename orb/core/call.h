@@ -40,7 +40,7 @@ struct GateState {
   const void* hold = nullptr;   // the snapshot that the call keeps
   const void* chain = nullptr;  // the compiled filters of this operation
   uint32_t passed = 0;          // how many up filters have passed the call
-  Nanos began = 0;              // when the up phase began
+  Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
 };
 
 class Call {
@@ -69,6 +69,10 @@ class Call {
   // `locate_status`.
   bool locate() const { return locate_; }
   LocateStatus locate_status = LocateStatus::kUnknownObject;
+
+  // The dispatcher says: a servant that may block is about to run on this thread. Returns a token
+  // for whoever lent the thread (a connection, which may pass its input on to another one), or 0.
+  virtual uint32_t BeginUpcall() { return 0; }
 
   // Sets the reply, without sending it. The bytes passed are copied.
   //

@@ -51,8 +51,9 @@ class Server {
   // the rest is then aborted.
   absl::Status Shutdown(Nanos deadline);
 
-  // From the reactor's supervisor, every second or so.
+  // From the reactor's supervisor, every second or so; every few milliseconds while servants block.
   void CheckTime();
+  void LendInput();
 
  private:
   class Listener;

@@ -134,6 +134,11 @@ TEST(RoundTrip, RepliesOfEveryVersionOrderAndAlignmentSurvive) {
     const size_t extra = client.in.reply.contexts.size() - c.contexts.size();
     RC_ASSERT(extra <= (c.minor == GiopMinor::k2 || c.body.empty() ? 0u : 1u));
     if (extra == 1) RC_ASSERT(client.in.reply.contexts.back().id == kPaddingContextId);
+    // What holds no 8-byte primitive may move by 4.
+    if (c.status > orb::ReplyStatus::kUserException && !c.body.empty()) {
+      RC_ASSERT(client.in.reply.body.alignment % 4 == c.alignment % 4);
+      c.alignment = client.in.reply.body.alignment;
+    }
     CheckBody(c, client.in.reply.body);
   }));
 }
