@@ -56,6 +56,8 @@ class Output : public EventHandler {
   bool congested() const { return blocked_since_.load(std::memory_order_acquire) != 0; }
   // When the socket last took bytes while some were waiting; 0 if none wait.
   Nanos blocked_since() const { return blocked_since_.load(std::memory_order_acquire); }
+  // A message is being sent, or waits for that.
+  bool pending() const { return !failed() && (sending_.load() || queued_.load()); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
  private:

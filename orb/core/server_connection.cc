@@ -16,7 +16,11 @@ ServerConnection::ServerConnection(const ServerContext* context, std::unique_ptr
       codec_(std::move(codec)),
       peer_{std::string(transport), stream_->peer_address()},
       output_(stream_.get(), context->reactor, context->clock, context->limits.max_queued_output,
-              {[this] { AddRef(); }, [this] { Unref(); }, [this] { ResumeReading(); }}) {}
+              {[this] { AddRef(); }, [this] { Unref(); },
+               [this] {
+                 EndOutput();
+                 ResumeReading();
+               }}) {}
 
 ServerConnection::~ServerConnection() = default;
 
@@ -267,13 +271,20 @@ void ServerConnection::SendReply(uint32_t id, GiopMinor minor, const Reply& repl
 
 bool ServerConnection::TryCloseInGoodOrder() {
   uint32_t idle = 0;
-  if (!state_.compare_exchange_strong(idle, kClosing)) return (idle & kClosing) != 0;
-  BufferLease out;
-  codec_->EncodeClose(out.get());
-  output_.Write(out->view());
-  // The peer reads the message, then the end, and closes: its end of stream is our last event.
-  stream_->ShutdownSend();
-  return true;
+  if (state_.compare_exchange_strong(idle, kClosing)) {
+    BufferLease out;
+    codec_->EncodeClose(out.get());
+    output_.Write(out->view());
+    farewell_said_.store(true);
+  }
+  EndOutput();
+  return output_ended_.load();
+}
+
+// The peer reads our last message, then the end, and closes: its end of stream is our last event.
+void ServerConnection::EndOutput() {
+  if (!farewell_said_.load() || output_.pending()) return;
+  if (!output_ended_.exchange(true)) stream_->ShutdownSend();
 }
 
 void ServerConnection::Abort(std::string_view reason) {
@@ -311,10 +322,11 @@ void ServerConnection::CheckTime(Nanos now) {
     quiet_since_ = now;
     return;
   }
-  const bool closing = (state_.load() & kClosing) != 0;
-  if (closing && now - quiet_since_ > limits.message_timeout) return Abort("");
-  if (!closing && limits.idle_timeout != 0 && now - quiet_since_ > limits.idle_timeout) {
-    if (TryCloseInGoodOrder()) quiet_since_ = now;
+  if ((state_.load() & kClosing) != 0) {
+    if (TryCloseInGoodOrder() && now - quiet_since_ > limits.message_timeout) Abort("");
+  } else if (limits.idle_timeout != 0 && now - quiet_since_ > limits.idle_timeout) {
+    TryCloseInGoodOrder();
+    quiet_since_ = now;
   }
 }
 

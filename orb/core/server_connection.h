@@ -64,7 +64,8 @@ class ServerConnection : public RefCounted, public EventHandler {
 
   // Any thread: the following concern timeouts and shutdown.
   //
-  // Sends CloseConnection and lets the peer close, unless a call is in progress (returns false).
+  // Sends CloseConnection and lets the peer close, unless a call is in progress. Returns whether
+  // all has been said: false as well while replies before it wait for the peer to read them.
   bool TryCloseInGoodOrder();
   // Ends the connection now; its owner or the next event cleans up.
   void Abort(std::string_view reason);
@@ -111,6 +112,8 @@ class ServerConnection : public RefCounted, public EventHandler {
   bool BeginCall();
   void EndCall();
   void ResumeReading();
+  // Ends our side of the stream once CloseConnection has been sent and nothing waits before it.
+  void EndOutput();
 
   const ServerContext* const context_;
   const std::unique_ptr<Stream> stream_;
@@ -128,6 +131,8 @@ class ServerConnection : public RefCounted, public EventHandler {
       0};  // when the unfinished message began to arrive; 0: there is none
   std::atomic<uint64_t> received_{0};  // bytes, ever
   std::atomic<bool> ended_{false};
+  std::atomic<bool> farewell_said_{false};  // CloseConnection is sent or queued
+  std::atomic<bool> output_ended_{false};
   std::atomic<uint32_t> late_count_{0};
 
   // The current or last upcall of the input's owner: its number, then two bits of UpcallState.
