@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "orb/cdr/encoder.h"
+#include "orb/core/code_sets.h"
 #include "orb/core/message.h"
 #include "orb/core/system_exception.h"
 
@@ -56,6 +57,8 @@ class Call {
   const Reply& reply() const { return reply_; }
   GateState& gate_state() { return gate_state_; }
   const Peer& peer() const { return *peer_; }
+  // Those that hold for this call, whether told with it or before it.
+  const CodeSets& code_sets() const { return code_sets_; }
   // Unique in this process's life; how logs name the call.
   uint64_t id() const { return id_; }
   // The peer has cancelled the call or gone: a long-running servant may stop.
@@ -111,6 +114,7 @@ class Call {
   Reply reply_;
   GateState gate_state_;
   const Peer* peer_ = nullptr;
+  CodeSets code_sets_;
   uint64_t id_ = 0;
   std::atomic<bool> abandoned_{false};
   bool alone_ = false;

@@ -45,6 +45,10 @@ ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alo
   ServerCall* const call = call_list.Take();
   call->connection_ = Ref<ServerConnection>::Share(connection);
   call->peer_ = &connection->peer_;
+  if (!in->request.contexts.empty()) [[unlikely]] {
+    ReadCodeSets(in->request.contexts, &connection->code_sets_);
+  }
+  call->code_sets_ = connection->code_sets_;
   call->id_ = call_list.NextId();
   call->wire_id_ = in->id;
   call->minor_ = in->request.minor;

@@ -27,6 +27,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/mutex.h"
 #include "base/ref.h"
+#include "orb/core/code_sets.h"
 #include "orb/core/codec.h"
 #include "orb/core/dispatcher.h"
 #include "orb/core/input.h"
@@ -122,6 +123,7 @@ class ServerConnection : public RefCounted, public EventHandler {
 
   // The owner of the input.
   Input input_;
+  CodeSets code_sets_;
 
   // Self-synchronized.
   Output output_;
