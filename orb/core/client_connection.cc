@@ -138,7 +138,7 @@ void ClientConnection::Handle(Incoming* in) {
     case Incoming::Kind::kLocateReply: {
       Invocation* const call = pending_.Take(in->id);
       if (call == nullptr) return;  // timed out or cancelled before
-      std::swap(call->reply, in->reply);
+      call->reply.TakeFrom(&in->reply);
       call->locate_status = in->locate_status;
       call->outcome_ = Outcome::kReply;
       call->AttemptOver();

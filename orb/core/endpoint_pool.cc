@@ -45,6 +45,17 @@ std::optional<size_t> EndpointPool::Choose(uint64_t affinity, std::optional<size
   return best;
 }
 
+Ref<ClientConnection> EndpointPool::GetIdle(Nanos now) {
+  Ref<ClientConnection> open;
+  {
+    ReaderLockShared lock(&lock_);
+    const ClientConnection* const c = slots_[0].get();
+    if (c != nullptr && !c->closed() && c->calls_in_flight() == 0) open = slots_[0];
+  }
+  if (open && !open->Usable(now)) open = Ref<ClientConnection>();
+  return open;
+}
+
 absl::StatusOr<Ref<ClientConnection>> EndpointPool::Get(uint64_t affinity, Nanos now,
                                                         Nanos deadline,
                                                         std::function<void()> park) {

@@ -6,72 +6,85 @@
 #ifndef WEIR_ORB_CORE_INCOMING_LEASE_H_
 #define WEIR_ORB_CORE_INCOMING_LEASE_H_
 
-#include <memory>
-#include <vector>
-
 #include "orb/core/codec.h"
 
 namespace weir::orb {
 
-class IncomingLease {
+// What a thread has to lend: a few objects, to be used again. Constant-initialized, as a
+// thread_local is looked at on every call.
+template <typename T>
+class SpareList {
  public:
-  IncomingLease() {
-    std::vector<std::unique_ptr<Incoming>>& spare = Spare();
-    if (spare.empty()) {
-      incoming_ = std::make_unique<Incoming>();
+  constexpr SpareList() = default;
+  ~SpareList() {
+    closed_ = true;
+    while (count_ > 0) delete items_[--count_];
+  }
+  T* Take() { return count_ > 0 ? items_[--count_] : new T; }
+  void Put(T* item) {
+    if (closed_ || count_ == kMost) [[unlikely]] {
+      delete item;
     } else {
-      incoming_ = std::move(spare.back());
-      spare.pop_back();
+      items_[count_++] = item;
     }
   }
+
+ private:
+  static constexpr int kMost = 8;  // leases seldom nest deeper than two
+
+  T* items_[kMost] = {};
+  int count_ = 0;
+  bool closed_ = false;  // the thread ends
+};
+
+class IncomingLease {
+ public:
+  IncomingLease() : incoming_(Spare().Take()) {}
   ~IncomingLease() {
-    incoming_->request.Clear();
-    incoming_->reply.Clear();
-    Spare().push_back(std::move(incoming_));
+    // A decoded request leaves no trace in the reply, nor the other way round.
+    if (incoming_->kind != Incoming::Kind::kRequest) incoming_->reply.Clear();
+    if (incoming_->kind != Incoming::Kind::kReply) incoming_->request.Clear();
+    incoming_->kind = Incoming::Kind::kNeedMore;
+    Spare().Put(incoming_);
   }
   IncomingLease(const IncomingLease&) = delete;
   IncomingLease& operator=(const IncomingLease&) = delete;
 
-  Incoming* get() const { return incoming_.get(); }
-  Incoming* operator->() const { return incoming_.get(); }
+  Incoming* get() const { return incoming_; }
+  Incoming* operator->() const { return incoming_; }
 
  private:
-  static std::vector<std::unique_ptr<Incoming>>& Spare() {
-    thread_local std::vector<std::unique_ptr<Incoming>> spare;
+  static SpareList<Incoming>& Spare() {
+    thread_local SpareList<Incoming> spare;
     return spare;
   }
 
-  std::unique_ptr<Incoming> incoming_;
+  Incoming* const incoming_;
 };
 
 // The same for buffers to encode into. What grows large is given back to the heap.
 class BufferLease {
  public:
-  BufferLease() {
-    std::vector<cdr::ByteBuffer>& spare = Spare();
-    if (spare.empty()) return;
-    buffer_ = std::move(spare.back());
-    spare.pop_back();
-  }
+  BufferLease() : buffer_(Spare().Take()) {}
   ~BufferLease() {
-    buffer_.Clear();
-    buffer_.ShrinkTo(kMostBytes);
-    Spare().push_back(std::move(buffer_));
+    buffer_->Clear();
+    buffer_->ShrinkTo(kMostBytes);
+    Spare().Put(buffer_);
   }
   BufferLease(const BufferLease&) = delete;
   BufferLease& operator=(const BufferLease&) = delete;
 
-  cdr::ByteBuffer* get() { return &buffer_; }
-  cdr::ByteBuffer* operator->() { return &buffer_; }
+  cdr::ByteBuffer* get() const { return buffer_; }
+  cdr::ByteBuffer* operator->() const { return buffer_; }
 
  private:
   static constexpr size_t kMostBytes = 256 * 1024;
-  static std::vector<cdr::ByteBuffer>& Spare() {
-    thread_local std::vector<cdr::ByteBuffer> spare;
+  static SpareList<cdr::ByteBuffer>& Spare() {
+    thread_local SpareList<cdr::ByteBuffer> spare;
     return spare;
   }
 
-  cdr::ByteBuffer buffer_;
+  cdr::ByteBuffer* const buffer_;
 };
 
 }  // namespace weir::orb

@@ -138,6 +138,23 @@ Invoker::Step Invoker::Attempt(Invocation* call, Ref<ClientConnection>* connecti
                 "cancelled by the caller");
   }
 
+  if (call->affinity == 0 && !call->cancellable) {
+    const size_t preferred = target.preferred.load(std::memory_order_relaxed);
+    *connection = target.pools()[preferred]->GetIdle(context_->clock->Now());
+    if (*connection) [[likely]] {
+      if ((*connection)->Submit(call, id)) [[likely]]
+        return Step::kWait;
+      *connection = Ref<ClientConnection>();
+    }
+  }
+  return AttemptAnywhere(call, connection, id);
+}
+
+Invoker::Step Invoker::AttemptAnywhere(Invocation* call, Ref<ClientConnection>* connection,
+                                       uint32_t* id) {
+  Request& request = *call->request;
+  const bool moved = call->origin_ != nullptr;
+  Target& target = *call->target_;
   std::function<void()> park;
   if (!call->blocking_) {
     park = [this, call] { context_->reactor->Post([this, call] { Run(call, false); }); };

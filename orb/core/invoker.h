@@ -67,6 +67,8 @@ class Invoker {
   // Finds a connection and submits the call. In `*connection`, which one it is on, and in `*id` its
   // request id.
   Step Attempt(Invocation* call, Ref<ClientConnection>* connection, uint32_t* id);
+  // Its larger part: any connection to any address, perhaps a new one.
+  Step AttemptAnywhere(Invocation* call, Ref<ClientConnection>* connection, uint32_t* id);
   // An attempt is over: what now?
   Step Judge(Invocation* call);
   // The object has moved to the IOR that `in` holds.

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -41,6 +42,23 @@ struct Body {
   // Keeps `bytes` alive; empty if somebody else does.
   cdr::BlockRef block;
 
+  void Clear() {
+    bytes = {};
+    order = cdr::kNativeOrder;
+    alignment = 0;
+    restarts = {};
+    block.reset();
+  }
+  // Takes the other body's content; that one keeps only what may be stale.
+  // REQUIRES: this one holds no block.
+  void TakeFrom(Body* other) {
+    bytes = other->bytes;
+    order = other->order;
+    alignment = other->alignment;
+    restarts = other->restarts;
+    block = std::move(other->block);
+  }
+
   // Reads `bytes`, with all of the above heeded.
   cdr::Decoder decoder() const { return cdr::Decoder(bytes, order, alignment, restarts); }
 };
@@ -63,10 +81,22 @@ struct Request {
   void Clear() {
     object_key = operation = principal = {};
     contexts.clear();
-    body = Body();
+    body.Clear();
     response_expected = true;
     minor = GiopMinor::k2;
     deadline = kNoDeadline;
+  }
+  // Becomes what the other one is, which is then to be cleared. Vectors change places, so that none
+  // is allocated anew. REQUIRES: this one is clear.
+  void TakeFrom(Request* other) {
+    object_key = other->object_key;
+    operation = other->operation;
+    contexts.swap(other->contexts);
+    body.TakeFrom(&other->body);
+    principal = other->principal;
+    response_expected = other->response_expected;
+    minor = other->minor;
+    deadline = other->deadline;
   }
 };
 
@@ -90,7 +120,13 @@ struct Reply {
   void Clear() {
     status = ReplyStatus::kNoException;
     contexts.clear();
-    body = Body();
+    body.Clear();
+  }
+  // As Request::TakeFrom.
+  void TakeFrom(Reply* other) {
+    status = other->status;
+    contexts.swap(other->contexts);
+    body.TakeFrom(&other->body);
   }
 };
 

@@ -54,7 +54,7 @@ ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alo
   call->minor_ = in->request.minor;
   call->alone_ = alone;
   call->locate_ = in->kind == Incoming::Kind::kLocateRequest;
-  std::swap(call->request_, in->request);
+  call->request_.TakeFrom(&in->request);
   call->progress_.store(Progress::kRunning, std::memory_order_relaxed);
   call->runner_ = &call_list;
   return call;

@@ -64,6 +64,10 @@ size_t GiopCodec::Decode(const cdr::BlockRef& block, std::string_view bytes, Inc
   Reset(out);
   if (const size_t consumed = DecodeFast(block, bytes, out)) [[likely]]
     return consumed;
+  return DecodeAny(block, bytes, out);
+}
+
+size_t GiopCodec::DecodeAny(const cdr::BlockRef& block, std::string_view bytes, Incoming* out) {
   Message message;
   Header& header = message.header;
   const HeaderError error = DecodeHeader(bytes, &header);

@@ -49,6 +49,9 @@ class GiopCodec : public orb::Codec {
 
   // What fast_path.h can decode; returns 0 for all else.
   size_t DecodeFast(const cdr::BlockRef& block, std::string_view bytes, orb::Incoming* out);
+  // All other messages. Apart, so that the common ones do not pay for its stack frame.
+  [[gnu::noinline]] size_t DecodeAny(const cdr::BlockRef& block, std::string_view bytes,
+                                     orb::Incoming* out);
   // Whether a message of this type may come to us at all.
   bool Accepts(MessageType type) const;
   // A piece of a fragmented message. Returns true if it completes `*whole`; else `*out` is set.
