@@ -190,7 +190,7 @@ Invoker::Step Invoker::Judge(Invocation* call) {
                                : call->reply.status == ReplyStatus::kLocationForward ||
                                      call->reply.status == ReplyStatus::kLocationForwardPerm;
       if (forward) [[unlikely]] {
-        return Follow(call, cdr::Decoder(body.bytes, body.order, body.alignment));
+        return Follow(call, body.decoder());
       }
       if (!call->locate && call->reply.status == ReplyStatus::kNeedsAddressingMode) [[unlikely]] {
         return Fail(call, {ExceptionId::kNoImplement, WeirMinor::kNone, Completion::kNo},
