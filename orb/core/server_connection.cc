@@ -190,11 +190,29 @@ bool ServerConnection::BeginCall() {
 
 void ServerConnection::EndCall() { state_.fetch_sub(1); }
 
+void ServerConnection::AddLate(ServerCall* call) {
+  late_[call->wire_id_] = call;
+  late_count_.fetch_add(1);
+  late_bytes_ += call->wire_size_;
+  context_->pending_bytes.fetch_add(call->wire_size_, std::memory_order_relaxed);
+}
+
+void ServerConnection::RemoveLate(ServerCall* call) {
+  MutexLock lock(&mu_);  // after which AddLate is over
+  context_->pending_bytes.fetch_sub(call->wire_size_, std::memory_order_relaxed);
+  late_.erase(call->wire_id_);
+  late_count_.fetch_sub(1);
+  late_bytes_ -= call->wire_size_;
+}
+
 ServerConnection::Next ServerConnection::HandleRequest(Incoming* in) {
   calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // After our CloseConnection a request is not to be executed: the peer will send it again
   // elsewhere.
   if (!BeginCall()) return Next::kGoOn;
+  const ServerLimits& limits = context_->limits;
+  bool too_much =
+      context_->pending_bytes.load(std::memory_order_relaxed) > limits.max_pending_bytes;
   if (late_count_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     MutexLock lock(&mu_);
     if (late_.contains(in->id)) {
@@ -202,12 +220,14 @@ ServerConnection::Next ServerConnection::HandleRequest(Incoming* in) {
       EndCall();
       return Next::kClose;
     }
+    too_much = too_much || late_bytes_ > limits.max_pending_bytes_per_connection;
   }
-  if (calls_in_progress() > context_->limits.max_calls_per_connection) [[unlikely]] {
+  if (too_much || calls_in_progress() > limits.max_calls_per_connection) [[unlikely]] {
     in->kind = Incoming::Kind::kReject;
     in->exception = {ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo};
-    in->error =
-        StrCat("more than ", context_->limits.max_calls_per_connection, " calls in progress");
+    in->error = too_much
+                    ? "too many bytes of requests wait for late answers"
+                    : StrCat("more than ", limits.max_calls_per_connection, " calls in progress");
     EndCall();
     return Handle(in);
   }

@@ -51,6 +51,8 @@ struct ServerContext {
   ServerLimits limits;
   // Called once, when the connection has ended and no thread reads from it any more.
   std::function<void(ServerConnection*)> closed;
+  // Of the requests of all connections that wait for a late answer.
+  mutable std::atomic<size_t> pending_bytes{0};
 };
 
 class ServerConnection : public RefCounted, public EventHandler {
@@ -111,6 +113,9 @@ class ServerConnection : public RefCounted, public EventHandler {
   void SendReply(uint32_t id, GiopMinor minor, const Reply& reply);
   void SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status, const Reply& reply);
   bool BeginCall();
+  // Remembers and forgets a call that is answered late.
+  void AddLate(ServerCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RemoveLate(ServerCall* call);
   void EndCall();
   void ResumeReading();
   // Ends our side of the stream once CloseConnection has been sent and nothing waits before it.
@@ -154,7 +159,8 @@ class ServerConnection : public RefCounted, public EventHandler {
   // Calls whose servant has returned without an answer, by request id: for CancelRequest and
   // duplicates.
   absl::flat_hash_map<uint32_t, ServerCall*> late_ ABSL_GUARDED_BY(mu_);
-  bool paused_ ABSL_GUARDED_BY(mu_) = false;  // not reading, until the output has drained
+  size_t late_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // of their requests
+  bool paused_ ABSL_GUARDED_BY(mu_) = false;    // not reading, until the output has drained
 };
 
 }  // namespace weir::orb
