@@ -317,7 +317,7 @@ void ClientConnection::EnsureReader() {
 }
 
 void ClientConnection::OnReady() {
-  role_.store(RoleState::kHeld);
+  role_.exchange(RoleState::kHeld);
   orb::Wait wait = orb::Wait::kNo;
   for (;;) {
     bool would_block = false;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,7 +120,7 @@ void Reactor::Drain() {
   epoll_event event;
   for (int i = 0; i < 1'000'000; ++i) {
     if (epoll_wait(epoll_fd_, &event, 1, 0) <= 0) return;
-    if (event.data.ptr != nullptr) static_cast<EventHandler*>(event.data.ptr)->OnReady();
+    if (event.data.ptr != nullptr) Handle(static_cast<EventHandler*>(event.data.ptr));
   }
 }
 
@@ -148,7 +149,10 @@ bool Reactor::Control(int fd, EventHandler* handler, bool add, bool write) {
   epoll_event event{};
   event.events = (write ? EPOLLOUT : EPOLLIN | EPOLLRDHUP) | EPOLLONESHOT;
   event.data.ptr = handler;
-  return epoll_ctl(epoll_fd_, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) == 0;
+  handler->handed_over_.store(true, std::memory_order_release);
+  // Not by the library's function: ThreadSanitizer takes that for a use of `fd`, which the thread
+  // that gets the event may close before this call has returned.
+  return syscall(SYS_epoll_ctl, epoll_fd_, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) == 0;
 }
 
 void Reactor::Remove(int fd) { epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
@@ -166,7 +170,7 @@ void Reactor::Work(bool permanent) {
     watchers_.fetch_sub(1, std::memory_order_relaxed);
     if (n == 0 && Leave()) break;
     if (n <= 0 || event.data.ptr == nullptr) continue;
-    static_cast<EventHandler*>(event.data.ptr)->OnReady();
+    Handle(static_cast<EventHandler*>(event.data.ptr));
   }
   thread_count_.fetch_sub(1);
 }

@@ -47,6 +47,12 @@ class EventHandler {
   // The descriptor is ready, or has failed. The caller owns the handler's input until it arms it
   // again.
   virtual void OnReady() = 0;
+
+ private:
+  friend class Reactor;
+  // Carries what the thread that arms has written to the one that gets the event, in terms of the
+  // language: the kernel orders the two, but says nothing of it to the compiler.
+  std::atomic<bool> handed_over_{false};
 };
 
 class Reactor {
@@ -119,6 +125,10 @@ class Reactor {
   void Alarm();
 
   bool Control(int fd, EventHandler* handler, bool add, bool write);
+  static void Handle(EventHandler* handler) {
+    (void)handler->handed_over_.load(std::memory_order_acquire);
+    handler->OnReady();
+  }
   void Work(bool permanent);
   void Supervise();
   // No thread watches and at least one is blocked.
