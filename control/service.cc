@@ -4,8 +4,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/describe.h"
 
 namespace weir::control {
+namespace {
+
+// How much of a change set a line of the log shows.
+constexpr size_t kLoggedBytes = 1000;
+// A day: keeps deadline arithmetic far from overflow.
+constexpr Nanos kMaxDrain = 86'400 * kSecond;
+constexpr Nanos kDrainSlice = 100 * kMillisecond;
+
+}  // namespace
 
 Watcher::~Watcher() { service_->Remove(this); }
 
@@ -105,16 +115,28 @@ absl::StatusOr<Service::ApplyResult> Service::Apply(const filters::ChangeSet& ch
       filters::State state = prepared->state;
       registry_->Publish(*std::move(prepared));
       logger_->Log(LogLevel::kInfo, absl::StrCat("control: revision ", result.revision,
-                                                 " committed, changes ", changes.size()));
+                                                 " committed: ", Describe(changes, kLoggedBytes)));
       Tell(std::move(state), changes);
     }
   }
-  if (options.drain_timeout.has_value()) {
-    const Nanos now = clock_->Now();
-    const Nanos timeout = std::max<Nanos>(0, *options.drain_timeout);
-    result.drained = registry_->Drain(timeout > kNoDeadline - now ? kNoDeadline : now + timeout);
-  }
+  if (options.drain_timeout.has_value()) result.drained = Drain(options);
   return result;
+}
+
+absl::Status Service::Drain(const ApplyOptions& options) {
+  const Nanos deadline = clock_->Now() + std::clamp<Nanos>(*options.drain_timeout, 0, kMaxDrain);
+  for (;;) {
+    // In slices, as the registry knows neither of callers that leave nor of the end of the node.
+    const absl::Status drained = registry_->Drain(std::min(deadline, clock_->Now() + kDrainSlice));
+    if (drained.code() != absl::StatusCode::kDeadlineExceeded || clock_->Now() >= deadline) {
+      return drained;
+    }
+    if (options.cancelled != nullptr && options.cancelled()) {
+      return absl::CancelledError("nobody waits any more");
+    }
+    MutexLock lock(&commit_mu_);
+    if (closed_) return absl::UnavailableError("the node is shutting down");
+  }
 }
 
 void Service::Tell(filters::State state, const filters::ChangeSet& changes) {

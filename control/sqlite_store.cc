@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "control/convert.h"
+#include "control/describe.h"
 #include "control/sqlite.h"
+#include "control/utf8.h"
 
 namespace weir::control {
 namespace {
@@ -203,7 +205,9 @@ absl::StatusOr<filters::State> SqliteStore::Read() {
 absl::Status SqliteStore::Commit(uint64_t base_revision, const filters::State& state,
                                  const filters::ChangeSet& changes, Nanos wall_time) {
   std::string json;
-  if (!google::protobuf::util::MessageToJsonString(ToProto(changes), &json).ok()) {
+  // The conversion drops other octets without a word. A description holds all text of the changes.
+  if (!IsUtf8(Describe(changes, std::string::npos)) ||
+      !google::protobuf::util::MessageToJsonString(ToProto(changes), &json).ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("store ", file(), ": the change set holds text that is not UTF-8"));
   }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "control/utf8.h"
+
 namespace weir::control {
 
 static_assert(static_cast<int>(absl::StatusCode::kOk) == grpc::OK);
@@ -22,29 +24,10 @@ static_assert(static_cast<int>(absl::StatusCode::kUnavailable) == grpc::UNAVAILA
 static_assert(static_cast<int>(absl::StatusCode::kDataLoss) == grpc::DATA_LOSS);
 static_assert(static_cast<int>(absl::StatusCode::kUnauthenticated) == grpc::UNAUTHENTICATED);
 
-namespace {
-
-// Whether `text` has the form of UTF-8: lead bytes with their continuation bytes.
-bool LooksLikeUtf8(const std::string& text) {
-  int expected = 0;
-  for (const unsigned char c : text) {
-    if (expected > 0) {
-      if ((c & 0xc0) != 0x80) return false;
-      --expected;
-    } else if (c >= 0x80) {
-      if (c < 0xc2 || c > 0xf4) return false;
-      expected = c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-    }
-  }
-  return expected == 0;
-}
-
-}  // namespace
-
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   std::string text(status.message());
-  if (!LooksLikeUtf8(text)) {
+  if (!IsUtf8(text)) {
     for (char& c : text) {
       if (static_cast<unsigned char>(c) >= 0x80) c = '?';
     }

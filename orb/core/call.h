@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "orb/cdr/encoder.h"
+#include "orb/core/code_sets.h"
 #include "orb/core/message.h"
 #include "orb/core/system_exception.h"
 
@@ -40,7 +41,7 @@ struct GateState {
   const void* hold = nullptr;   // the snapshot that the call keeps
   const void* chain = nullptr;  // the compiled filters of this operation
   uint32_t passed = 0;          // how many up filters have passed the call
-  Nanos began = 0;              // when the up phase began
+  Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
 };
 
 class Call {
@@ -56,6 +57,8 @@ class Call {
   const Reply& reply() const { return reply_; }
   GateState& gate_state() { return gate_state_; }
   const Peer& peer() const { return *peer_; }
+  // Those that hold for this call, whether told with it or before it.
+  const CodeSets& code_sets() const { return code_sets_; }
   // Unique in this process's life; how logs name the call.
   uint64_t id() const { return id_; }
   // The peer has cancelled the call or gone: a long-running servant may stop.
@@ -69,6 +72,10 @@ class Call {
   // `locate_status`.
   bool locate() const { return locate_; }
   LocateStatus locate_status = LocateStatus::kUnknownObject;
+
+  // The dispatcher says: a servant that may block is about to run on this thread. Returns a token
+  // for whoever lent the thread (a connection, which may pass its input on to another one), or 0.
+  virtual uint32_t BeginUpcall() { return 0; }
 
   // Sets the reply, without sending it. The bytes passed are copied.
   //
@@ -107,6 +114,7 @@ class Call {
   Reply reply_;
   GateState gate_state_;
   const Peer* peer_ = nullptr;
+  CodeSets code_sets_;
   uint64_t id_ = 0;
   std::atomic<bool> abandoned_{false};
   bool alone_ = false;

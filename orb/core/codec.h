@@ -27,7 +27,8 @@ enum class Role : uint8_t { kServer, kClient };
 
 struct Incoming {
   enum class Kind : uint8_t {
-    kNeedMore,       // `need` says how many bytes a next attempt wants to see
+    kNeedMore,       // `need` says how many bytes a next attempt wants to see: what the peer
+                     // announces, so no reason to allocate as much
     kRequest,        // id, request
     kReply,          // id, reply
     kLocateRequest,  // id, request.object_key, request.minor

@@ -8,27 +8,35 @@
 
 namespace weir::orb {
 
-void Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
+uint32_t Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
   *servant = adapter_->Find(call->request().object_key);
   if (*servant == nullptr) [[unlikely]] {
     // OMG minor 2: "could not be found by the adapter".
     call.SendSystemException({ExceptionId::kObjectNotExist, OmgMinor(2), Completion::kNo});
-    return;
+    return 0;
   }
   if (gate_ != nullptr && gate_->active() && !call->locate()) [[unlikely]] {
-    if (gate_->Up(*call) == Gate::Outcome::kAnswer) return call.Send();
+    if (gate_->Up(*call) == Gate::Outcome::kAnswer) {
+      call.Send();
+      return 0;
+    }
   }
-  RunServant(**servant, std::move(call));
+  return RunServant(**servant, std::move(call));
 }
 
-void Dispatcher::RunServant(Servant& servant, CallRef call) {
-  if (!servant.HandlesBuiltins() && ServeBuiltin(servant, &*call)) return call.Send();
+uint32_t Dispatcher::RunServant(Servant& servant, CallRef call) {
+  if (!servant.HandlesBuiltins() && ServeBuiltin(servant, &*call)) {
+    call.Send();
+    return 0;
+  }
   const uint64_t id = call->id();
+  uint32_t upcall = 0;
   try {
     if (servant.NeverBlocks()) {
       servant.Dispatch(std::move(call));
     } else {
       Reactor::Blocking blocking(reactor_);
+      upcall = call->BeginUpcall();
       servant.Dispatch(std::move(call));
     }
   } catch (const std::exception& e) {
@@ -39,6 +47,7 @@ void Dispatcher::RunServant(Servant& servant, CallRef call) {
     logger_->Log(LogLevel::kError,
                  StrCat("event=servant_threw call=", id, " what=\"not a std::exception\""));
   }
+  return upcall;
 }
 
 }  // namespace weir::orb

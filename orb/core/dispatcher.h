@@ -25,8 +25,8 @@ class Dispatcher {
       : adapter_(adapter), gate_(gate), reactor_(reactor), logger_(logger) {}
 
   // Serves `call`, at once or later. `*servant` receives the servant, which must live as long as
-  // the call.
-  void Dispatch(CallRef call, std::shared_ptr<Servant>* servant);
+  // the call. Returns what Call::BeginUpcall gave if a servant that may block has run, else 0.
+  uint32_t Dispatch(CallRef call, std::shared_ptr<Servant>* servant);
 
   // The servant has answered `call`: runs the down phase.
   void FinishPhase(Call& call) {
@@ -40,7 +40,7 @@ class Dispatcher {
   }
 
  private:
-  void RunServant(Servant& servant, CallRef call);
+  uint32_t RunServant(Servant& servant, CallRef call);
 
   const ObjectAdapter* const adapter_;
   Gate* const gate_;

@@ -140,7 +140,14 @@ std::vector<Ref<ClientConnection>> EndpointPool::Connections() const {
 }
 
 void EndpointPool::CheckDeadlines(Nanos now) {
-  for (const auto& c : Connections()) c->CheckDeadlines(now);
+  {
+    ReaderLockShared lock(&lock_);
+    for (const auto& c : slots_) {
+      if (c && c->calls_in_flight() > 0) checked_.push_back(c);
+    }
+  }
+  for (const auto& c : checked_) c->CheckDeadlines(now);
+  checked_.clear();
 }
 
 void EndpointPool::CheckTime(Nanos now) {

@@ -44,6 +44,7 @@ class EndpointPool {
 
   // "tcp:orb.example:2809"
   const std::string& name() const { return name_; }
+  // By the reactor's supervisor only.
   void CheckDeadlines(Nanos now);
   void CheckTime(Nanos now);
   // Closes what is idle in good order, and the rest anyhow. Nothing is opened any more.
@@ -68,6 +69,9 @@ class EndpointPool {
 
   mutable ReaderLock lock_;
   std::vector<Ref<ClientConnection>> slots_ ABSL_GUARDED_BY(lock_);
+
+  // The supervisor's, which looks so often that it must not allocate each time.
+  std::vector<Ref<ClientConnection>> checked_;
 
   Mutex mu_;  // before lock_
   CondVar settled_;

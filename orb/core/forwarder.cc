@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "orb/core/code_sets.h"
 
 namespace weir::orb {
 
@@ -20,6 +21,8 @@ class Forwarder::Forwarded : public Invocation {
   Forwarder* forwarder_ = nullptr;
   CallRef call_;
   std::string_view key_;  // as the caller sent it
+  CodeSetsData code_sets_;
+  bool tells_code_sets_ = false;  // the last context of the request is ours
 };
 
 struct ForwardedList {
@@ -53,6 +56,16 @@ void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patien
   f->key_ = f->request->object_key;
   f->keep_key = true;
   f->locate = call->locate();
+  // The layout of a body that GIOP 1.1 has fragmented depends on its types, which we do not know:
+  // it cannot be sent on in another version. In 1.0 the upstream does not fragment its replies.
+  if (f->request->minor == GiopMinor::k2 && forwarder->upstream_->reference().giop_minor == 1) {
+    f->request->minor = GiopMinor::k0;
+  }
+  f->tells_code_sets_ = call->code_sets().told() && !TellsCodeSets(f->request->contexts);
+  if (f->tells_code_sets_) {
+    f->code_sets_ = CodeSetsData(call->code_sets());
+    f->request->contexts.push_back({kCodeSetsContext, f->code_sets_.view()});
+  }
   // All calls of one connection go the same way, and so keep their order.
   f->affinity = reinterpret_cast<uintptr_t>(&call->peer()) / 64 | 1;
   if (forwarder->options_.timeout != kNoDeadline) {
@@ -71,6 +84,7 @@ void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patien
 void Forwarder::Forwarded::Done() {
   CallRef call = std::move(call_);
   call->request().object_key = key_;
+  if (tells_code_sets_) call->request().contexts.pop_back();
   if (status.ok()) {
     std::swap(call->reply(), reply);
     call->locate_status = locate_status;

@@ -15,9 +15,8 @@ namespace weir::orb {
 class Gate {
  public:
   enum class Outcome {
-    kPass,       // go on
-    kAnswer,     // up only: call.reply() is the answer; the servant is not called
-    kSuspended,  // the gate has the call now and will call Resume(call, outcome)
+    kPass,    // go on
+    kAnswer,  // up only: call.reply() is the answer; the servant is not called
   };
 
   virtual ~Gate() = default;

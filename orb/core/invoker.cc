@@ -372,7 +372,14 @@ std::vector<EndpointPool*> Invoker::Pools() const {
 
 void Invoker::CheckDeadlines() {
   const Nanos now = context_->clock->Now();
-  for (EndpointPool* pool : Pools()) pool->CheckDeadlines(now);
+  {
+    MutexLock lock(&mu_);
+    if (checked_.size() != pools_.size()) {
+      checked_.clear();
+      for (const auto& [name, pool] : pools_) checked_.push_back(pool.get());
+    }
+  }
+  for (EndpointPool* pool : checked_) pool->CheckDeadlines(now);
 }
 
 void Invoker::CheckTime() {

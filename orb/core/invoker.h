@@ -48,6 +48,7 @@ class Invoker {
   // exists. REQUIRES: call->cancellable was set before the start.
   void Cancel(Invocation* call);
 
+  // By the reactor's supervisor only: every few milliseconds, and every second or so.
   void CheckDeadlines();
   void CheckTime();
   // Closes all connections. What is in flight fails, and so do later calls (kShuttingDown).
@@ -91,6 +92,8 @@ class Invoker {
   const TransportFinder find_transport_;
   const ReferenceContext reference_context_;
   std::atomic<bool> closed_{false};
+
+  std::vector<EndpointPool*> checked_;  // the supervisor's copy of pools_
 
   mutable Mutex mu_;
   // Bounded by the references that this process is given: an entry stays.

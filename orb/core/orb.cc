@@ -54,7 +54,10 @@ absl::Status Orb::Start() {
     server_.CheckTime();
     invoker_->CheckTime();
   });
-  reactor_.AddTick(options_.reactor.tick, [this] { invoker_->CheckDeadlines(); });
+  reactor_.AddTick(options_.reactor.tick, [this] {
+    invoker_->CheckDeadlines();
+    if (reactor_.blocked() > 0) server_.LendInput();
+  });
   return reactor_.Start();
 }
 

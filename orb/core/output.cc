@@ -118,7 +118,7 @@ bool Output::Flush() {
   queue_.ShrinkTo(64 * 1024);
   queue_begin_ = 0;
   queued_.store(false);
-  if (ending_.load()) stream_->ShutdownSend();
+  if (ending_.load() && !ended_.exchange(true)) stream_->ShutdownSend();
   return true;
 }
 

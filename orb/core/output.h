@@ -60,6 +60,8 @@ class Output : public EventHandler {
   // When the socket last took bytes while some were waiting; 0 if none wait.
   Nanos blocked_since() const { return blocked_since_.load(std::memory_order_acquire); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // After End: the end has been sent, or there will be none.
+  bool ended() const { return ended_.load() || failed(); }
 
  private:
   bool TryAcquire() { return !sending_.exchange(true); }
@@ -87,6 +89,7 @@ class Output : public EventHandler {
   std::atomic<bool> queued_{false};
   std::atomic<bool> failed_{false};
   std::atomic<bool> ending_{false};  // an end of stream follows what is queued
+  std::atomic<bool> ended_{false};
   std::atomic<Nanos> blocked_since_{0};
 
   Mutex mu_;

@@ -45,10 +45,7 @@ class Reactor::Tasks : public EventHandler {
     }
     // Armed before the task runs: a task may block, and others must not wait for it.
     reactor_->Arm(fd_, this);
-    if (task) {
-      Blocking blocking(reactor_);
-      task();
-    }
+    if (task) task();
   }
 
  private:

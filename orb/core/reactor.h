@@ -82,7 +82,8 @@ class Reactor {
   // only with the last one. REQUIRES: not armed, or the caller does not mind one more event.
   void Remove(int fd);
 
-  // Runs `task` on some thread of the pool, soon. For rare work: it allocates.
+  // Runs `task` on some thread of the pool, soon. For rare work: it allocates. A task that may
+  // block says so itself (Blocking).
   void Post(std::function<void()> task);
 
   // Another thread watches the rest at this moment.
@@ -90,6 +91,9 @@ class Reactor {
 
   // Runs `tick` on the supervisor every `period`, until Stop. To be called before Start.
   void AddTick(Nanos period, std::function<void()> tick);
+
+  // Threads inside a blocking region.
+  int blocked() const { return blocked_.load(std::memory_order_relaxed); }
 
   int threads() const { return thread_count_.load(std::memory_order_relaxed); }
 

@@ -178,20 +178,31 @@ void Server::Abort() {
   for (const auto& connection : Connections()) connection->Abort("");
 }
 
+void Server::LendInput() {
+  MutexLock lock(&mu_);
+  for (ServerConnection* c : connections_) c->LendInput();
+}
+
 absl::Status Server::Shutdown(Nanos deadline) {
   CloseListeners();
-  bool late = false;
+  // Peers that have been told need not close their side at once, or ever.
+  constexpr Nanos kLinger = 500 * kMillisecond;
+  Nanos all_told_at = kNoDeadline;
   uint64_t cut_off = 0;
   for (;;) {
-    late = context_->clock->Now() >= deadline;
+    const Nanos now = context_->clock->Now();
+    const bool late =
+        now >= deadline || (all_told_at != kNoDeadline && now - all_told_at > kLinger);
+    bool all_told = true;
     for (const auto& connection : Connections()) {
       if (late) {
         cut_off += connection->calls_in_progress();
         connection->Abort("");
-      } else {
-        connection->TryCloseInGoodOrder();
+      } else if (!connection->TryCloseInGoodOrder()) {
+        all_told = false;
       }
     }
+    if (all_told && all_told_at == kNoDeadline) all_told_at = now;
     MutexLock lock(&mu_);
     if (connections_.empty()) break;
     if (late) {

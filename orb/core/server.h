@@ -55,8 +55,9 @@ class Server {
   // Stops accepting and ends all connections now.
   void Abort();
 
-  // From the reactor's supervisor, every second or so.
+  // From the reactor's supervisor, every second or so; every few milliseconds while servants block.
   void CheckTime();
+  void LendInput();
 
  private:
   class Listener;

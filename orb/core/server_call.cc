@@ -45,6 +45,10 @@ ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alo
   ServerCall* const call = call_list.Take();
   call->connection_ = Ref<ServerConnection>::Share(connection);
   call->peer_ = &connection->peer_;
+  if (!in->request.contexts.empty()) [[unlikely]] {
+    ReadCodeSets(in->request.contexts, &connection->code_sets_);
+  }
+  call->code_sets_ = connection->code_sets_;
   call->id_ = call_list.NextId();
   call->wire_id_ = in->id;
   call->minor_ = in->request.minor;
@@ -55,21 +59,24 @@ ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alo
   return call;
 }
 
-void ServerCall::Run() {
-  // The caller owns the connection's input, so the connection outlives this function.
+uint32_t ServerCall::BeginUpcall() { return connection_->BeginUpcall(); }
+
+uint32_t ServerCall::Run() {
+  // Our reference to the connection lasts until the call is put away, which nobody else does before
+  // `progress_` has left kRunning.
   ServerConnection* const connection = connection_.get();
-  connection->context_->dispatcher->Dispatch(CallRef(this), &servant_);
-  if (progress_.load(std::memory_order_acquire) == Progress::kDone) return PutAway();
-  // Unanswered so far. From here on it can be found, for CancelRequest, until it is answered.
-  {
+  const uint32_t upcall = connection->context_->dispatcher->Dispatch(CallRef(this), &servant_);
+  if (progress_.load(std::memory_order_acquire) != Progress::kDone) {
+    // Unanswered so far. From here on it can be found, for CancelRequest, until it is answered.
     MutexLock lock(&connection->mu_);
     connection->late_[wire_id_] = this;
     connection->late_count_.fetch_add(1);
-    if (progress_.exchange(Progress::kLate) != Progress::kDone) return;
+    if (progress_.exchange(Progress::kLate) != Progress::kDone) return upcall;
     connection->late_.erase(wire_id_);
     connection->late_count_.fetch_sub(1);
   }
   PutAway();
+  return upcall;
 }
 
 void ServerCall::Cancel() { abandoned_.store(true, std::memory_order_relaxed); }

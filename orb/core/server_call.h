@@ -21,8 +21,9 @@ class ServerCall : public Call {
   // A call for the request in `*in`, whose content it takes.
   static ServerCall* New(ServerConnection* connection, Incoming* in, bool alone);
 
-  // Has it served. The call may be gone when this returns.
-  void Run();
+  // Has it served. The call may be gone when this returns. The result is as Dispatcher::Dispatch's.
+  uint32_t Run();
+  uint32_t BeginUpcall() override;
 
   // The peer wants no reply. REQUIRES: the connection's lock is held, so that the call is not put
   // away.

@@ -27,20 +27,27 @@ void ServerConnection::Open() {
 }
 
 void ServerConnection::OnReady() {
-  // A peer that sends without a pause is left for others after so many rounds.
-  constexpr int kMostRounds = 16;
+  // What a previous owner has left, if the input was lent on.
+  if (!input_.empty()) {
+    const Next next = Process();
+    if (next == Next::kLent) return;
+    if (next == Next::kClose) return Close();
+  }
   Wait wait = Wait::kNo;
-  for (int round = 1;; ++round) {
+  for (;;) {
     const IoResult r = input_.Receive(stream_.get(), wait);
     switch (r.kind) {
-      case IoResult::kBytes:
+      case IoResult::kBytes: {
         received_.store(received_.load(std::memory_order_relaxed) + r.bytes,
                         std::memory_order_relaxed);
-        if (!Process()) return Close();
+        const Next next = Process();
+        if (next == Next::kLent) return;
+        if (next == Next::kClose) return Close();
         break;
+      }
       case IoResult::kWouldBlock:
         // Nothing during a whole short wait: the connection is no longer hot.
-        if (wait == Wait::kShort || !context_->reactor->MayStay()) return Rearm();
+        if (wait == Wait::kShort) return Rearm();
         break;
       case IoResult::kEnd:
         if (!input_.empty() || codec_->MidMessage()) {
@@ -50,11 +57,9 @@ void ServerConnection::OnReady() {
       case IoResult::kError:
         return Close();
     }
-    if (output_.congested()) return Rearm();
-    wait = Wait::kNo;
-    const bool more = input_.full() && !input_.empty();
-    if ((!more || round >= kMostRounds) && !context_->reactor->MayStay()) return Rearm();
-    if (!more) wait = Wait::kShort;
+    // Without a thread that watches the rest, others must get their turn.
+    if (output_.congested() || !context_->reactor->MayStay()) return Rearm();
+    wait = input_.full() ? Wait::kNo : Wait::kShort;
   }
 }
 
@@ -79,22 +84,23 @@ void ServerConnection::ResumeReading() {
   context_->reactor->Arm(stream_->fd(), this);
 }
 
-bool ServerConnection::Process() {
+ServerConnection::Next ServerConnection::Process() {
   IncomingLease in;
   while (!input_.empty()) {
     const size_t n = codec_->Decode(input_.block(), input_.bytes(), in.get());
     if (in->kind == Incoming::Kind::kNeedMore) break;
     input_.Consume(n);
-    if (!Handle(in.get())) return false;
+    const Next next = Handle(in.get());
+    if (next != Next::kGoOn) return next;
   }
   const bool partial = !input_.empty() || codec_->MidMessage();
   if (partial != (partial_since_.load(std::memory_order_relaxed) != 0)) [[unlikely]] {
     partial_since_.store(partial ? context_->clock->Now() : 0, std::memory_order_relaxed);
   }
-  return true;
+  return Next::kGoOn;
 }
 
-bool ServerConnection::Handle(Incoming* in) {
+ServerConnection::Next ServerConnection::Handle(Incoming* in) {
   switch (in->kind) {
     case Incoming::Kind::kRequest:
       return HandleRequest(in);
@@ -102,7 +108,7 @@ bool ServerConnection::Handle(Incoming* in) {
       return HandleLocateRequest(in);
     case Incoming::Kind::kCancel:
       HandleCancel(in->id);
-      return true;
+      return Next::kGoOn;
     case Incoming::Kind::kReject:
       LogInputError(in->error);
       if (in->request.response_expected) {
@@ -114,16 +120,64 @@ bool ServerConnection::Handle(Incoming* in) {
         answer->reply.body.bytes = body->view();
         SendReply(in->id, in->request.minor, answer->reply);
       }
-      return true;
+      return Next::kGoOn;
     case Incoming::Kind::kError:
       LogInputError(in->error);
       if (!in->farewell.empty()) output_.Write(in->farewell.view());
-      return false;
+      return Next::kClose;
     case Incoming::Kind::kClose:
-      return false;
+      return Next::kClose;
     default:
-      return true;
+      return Next::kGoOn;
   }
+}
+
+uint32_t ServerConnection::BeginUpcall() {
+  AddRef();  // for HandleRequest, which may no longer own the input when the servant returns
+  const uint32_t number = (upcall_.load(std::memory_order_relaxed) >> 2) + 1;
+  const uint32_t token = number << 2 | kRunning;
+  if (slow_upcalls_.load(std::memory_order_relaxed) == 0) [[likely]] {
+    upcall_.store(token, std::memory_order_release);
+  } else {
+    slow_upcalls_.fetch_sub(1, std::memory_order_relaxed);
+    upcall_.store(number << 2 | kInputLent, std::memory_order_release);
+    PassInputOn();
+  }
+  return token;
+}
+
+bool ServerConnection::EndUpcall(uint32_t upcall) {
+  uint32_t expected = upcall;
+  if (upcall_.compare_exchange_strong(expected, upcall & ~3u) ||
+      (expected == ((upcall & ~3u) | kSeen) &&
+       upcall_.compare_exchange_strong(expected, upcall & ~3u))) {
+    return true;
+  }
+  return false;
+}
+
+void ServerConnection::LendInput() {
+  uint32_t word = upcall_.load(std::memory_order_acquire);
+  switch (word & 3u) {
+    case kRunning:
+      upcall_.compare_exchange_strong(word, (word & ~3u) | kSeen);
+      return;
+    case kSeen:
+      if (upcall_.compare_exchange_strong(word, (word & ~3u) | kInputLent)) {
+        slow_upcalls_.store(kSlowUpcalls, std::memory_order_relaxed);
+        PassInputOn();
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+// In place of the owner, which is inside an upcall.
+void ServerConnection::PassInputOn() {
+  if (input_.empty()) return Rearm();
+  // Bytes that have arrived cause no event: some thread is to go on with them.
+  context_->reactor->Post([this] { OnReady(); });
 }
 
 bool ServerConnection::BeginCall() {
@@ -136,17 +190,17 @@ bool ServerConnection::BeginCall() {
 
 void ServerConnection::EndCall() { state_.fetch_sub(1); }
 
-bool ServerConnection::HandleRequest(Incoming* in) {
+ServerConnection::Next ServerConnection::HandleRequest(Incoming* in) {
   calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // After our CloseConnection a request is not to be executed: the peer will send it again
   // elsewhere.
-  if (!BeginCall()) return true;
+  if (!BeginCall()) return Next::kGoOn;
   if (late_count_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     MutexLock lock(&mu_);
     if (late_.contains(in->id)) {
       LogInputError(StrCat("request id ", in->id, " is in use already"));
       EndCall();
-      return false;
+      return Next::kClose;
     }
   }
   if (calls_in_progress() > context_->limits.max_calls_per_connection) [[unlikely]] {
@@ -154,22 +208,25 @@ bool ServerConnection::HandleRequest(Incoming* in) {
     in->exception = {ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo};
     in->error =
         StrCat("more than ", context_->limits.max_calls_per_connection, " calls in progress");
-    Handle(in);
     EndCall();
-    return true;
+    return Handle(in);
   }
   const bool alone = input_.empty() && late_count_.load(std::memory_order_relaxed) == 0;
-  ServerCall::New(this, in, alone)->Run();
-  return true;
+  const uint32_t upcall = ServerCall::New(this, in, alone)->Run();
+  if (upcall == 0) [[likely]]
+    return Next::kGoOn;
+  const bool still_owner = EndUpcall(upcall);
+  Unref();
+  return still_owner ? Next::kGoOn : Next::kLent;
 }
 
-bool ServerConnection::HandleLocateRequest(Incoming* in) {
+ServerConnection::Next ServerConnection::HandleLocateRequest(Incoming* in) {
   const std::shared_ptr<Servant> servant = context_->adapter->Find(in->request.object_key);
   if (servant != nullptr && servant->HandlesBuiltins()) return HandleRequest(in);
   SendLocateReply(in->id, in->request.minor,
                   servant != nullptr ? LocateStatus::kObjectHere : LocateStatus::kUnknownObject,
                   Reply());
-  return true;
+  return Next::kGoOn;
 }
 
 void ServerConnection::SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status,
@@ -214,12 +271,13 @@ void ServerConnection::SendReply(uint32_t id, GiopMinor minor, const Reply& repl
 
 bool ServerConnection::TryCloseInGoodOrder() {
   uint32_t idle = 0;
-  if (!state_.compare_exchange_strong(idle, kClosing)) return (idle & kClosing) != 0;
-  BufferLease out;
-  codec_->EncodeClose(out.get());
-  // The peer reads the message, then the end, and closes: its end of stream is our last event.
-  output_.End(out->view());
-  return true;
+  if (state_.compare_exchange_strong(idle, kClosing)) {
+    BufferLease out;
+    codec_->EncodeClose(out.get());
+    // The peer reads the message, then the end, and closes: its end of stream is our last event.
+    output_.End(out->view());
+  }
+  return output_.ended();
 }
 
 void ServerConnection::Abort(std::string_view reason) {
@@ -257,10 +315,11 @@ void ServerConnection::CheckTime(Nanos now) {
     quiet_since_ = now;
     return;
   }
-  const bool closing = (state_.load() & kClosing) != 0;
-  if (closing && now - quiet_since_ > limits.message_timeout) return Abort("");
-  if (!closing && limits.idle_timeout != 0 && now - quiet_since_ > limits.idle_timeout) {
-    if (TryCloseInGoodOrder()) quiet_since_ = now;
+  if ((state_.load() & kClosing) != 0) {
+    if (TryCloseInGoodOrder() && now - quiet_since_ > limits.message_timeout) Abort("");
+  } else if (limits.idle_timeout != 0 && now - quiet_since_ > limits.idle_timeout) {
+    TryCloseInGoodOrder();
+    quiet_since_ = now;
   }
 }
 

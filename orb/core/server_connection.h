@@ -3,7 +3,9 @@
 // Life cycle:
 //  1. The listener accepts a stream and registers the connection; nobody owns its input.
 //  2. Its event gives one thread the input. That thread receives, decodes and serves, stays while
-//     the connection is hot and others watch, and then arms the connection again.
+//     the connection is hot and others watch, and then arms the connection again. While that thread
+//     is inside a servant that may block, the supervisor may lend the input on, so that the
+//     connection's further requests do not wait; the thread finds out when the servant returns.
 //  3. A call that is answered later holds a reference; its answer is sent by whoever completes it.
 //  4. The connection ends by the peer's end of stream, an error, or in good order: a
 //     CloseConnection is sent when no call is in progress, and what still arrives is dropped
@@ -25,6 +27,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/mutex.h"
 #include "base/ref.h"
+#include "orb/core/code_sets.h"
 #include "orb/core/codec.h"
 #include "orb/core/dispatcher.h"
 #include "orb/core/input.h"
@@ -62,10 +65,14 @@ class ServerConnection : public RefCounted, public EventHandler {
 
   // Any thread: the following concern timeouts and shutdown.
   //
-  // Sends CloseConnection and lets the peer close, unless a call is in progress (returns false).
+  // Sends CloseConnection and lets the peer close, unless a call is in progress. Returns whether
+  // all has been said: false as well while replies before it wait for the peer to read them.
   bool TryCloseInGoodOrder();
   // Ends the connection now; its owner or the next event cleans up.
   void Abort(std::string_view reason);
+  // Called every few milliseconds while servants block: passes the input on if its owner has been
+  // in an upcall since the last time.
+  void LendInput();
   // Called every second or so: enforces the limits that are about time.
   void CheckTime(Nanos now);
 
@@ -78,13 +85,23 @@ class ServerConnection : public RefCounted, public EventHandler {
 
   static constexpr uint32_t kClosing = 1u << 31;
 
+  // What the owner of the input does next.
+  enum class Next : uint8_t {
+    kGoOn,
+    kClose,
+    kLent,  // the input is somebody else's now, and the connection perhaps gone
+  };
+
   // The owner of the input only.
   void OnReady() override;
-  // False: the connection is to be closed.
-  bool Process();
-  bool Handle(Incoming* in);
-  bool HandleRequest(Incoming* in);
-  bool HandleLocateRequest(Incoming* in);
+  Next Process();
+  Next Handle(Incoming* in);
+  Next HandleRequest(Incoming* in);
+  Next HandleLocateRequest(Incoming* in);
+  uint32_t BeginUpcall();
+  // Returns whether the caller still owns the input.
+  bool EndUpcall(uint32_t upcall);
+  void PassInputOn();
   void HandleCancel(uint32_t id);
   void Close();
   void Rearm();
@@ -104,6 +121,7 @@ class ServerConnection : public RefCounted, public EventHandler {
 
   // The owner of the input.
   Input input_;
+  CodeSets code_sets_;
 
   // Self-synchronized.
   Output output_;
@@ -114,6 +132,13 @@ class ServerConnection : public RefCounted, public EventHandler {
   std::atomic<uint64_t> received_{0};  // bytes, ever
   std::atomic<bool> ended_{false};
   std::atomic<uint32_t> late_count_{0};
+
+  // The current or last upcall of the input's owner: its number, then two bits of UpcallState.
+  enum UpcallState : uint32_t { kIdle, kRunning, kSeen, kInputLent };
+  std::atomic<uint32_t> upcall_{kIdle};
+  // After an upcall that lasted, the input is passed on before each of so many further ones.
+  std::atomic<int> slow_upcalls_{0};
+  static constexpr int kSlowUpcalls = 1024;
 
   // The supervisor only.
   uint64_t seen_calls_ = 0;

@@ -1,9 +1,11 @@
 #include "orb/giop/codec.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "orb/giop/fast_path.h"
 #include "orb/giop/fragmenter.h"
 #include "orb/giop/header.h"
 #include "orb/giop/locate.h"
@@ -22,6 +24,12 @@ std::string DescribeMalformed(const Header& header, Malformed what) {
                          cdr::DecodeErrorText(what.error));
 }
 
+// Bytes of the longest message that is sent, and in one piece.
+size_t MostUnfragmented(const Limits& limits) {
+  if (limits.fragment_size == 0) return limits.max_message_size;
+  return std::min(Fragment12Size(limits.fragment_size), limits.max_message_size);
+}
+
 // What the last call handed out is not held any longer.
 void Reset(Incoming* out) {
   if (out->request.body.block) out->request.body.block.reset();
@@ -33,6 +41,14 @@ void Reset(Incoming* out) {
 }
 
 }  // namespace
+
+GiopCodec::GiopCodec(Role role, std::shared_ptr<Giop::Shared> shared)
+    : role_(role),
+      shared_(std::move(shared)),
+      most_unfragmented_(MostUnfragmented(shared_->limits)),
+      reassembler_(limits(), &shared_->budget),
+      // Only 1.2 lets a client close; a server may have a peer of any version.
+      peer_minor_(role == Role::kClient ? GiopMinor::k2 : GiopMinor::k0) {}
 
 bool GiopCodec::Accepts(MessageType type) const {
   constexpr unsigned kFromClient = 1 << static_cast<int>(MessageType::kRequest) |
@@ -46,6 +62,8 @@ bool GiopCodec::Accepts(MessageType type) const {
 
 size_t GiopCodec::Decode(const cdr::BlockRef& block, std::string_view bytes, Incoming* out) {
   Reset(out);
+  if (const size_t consumed = DecodeFast(block, bytes, out)) [[likely]]
+    return consumed;
   Message message;
   Header& header = message.header;
   const HeaderError error = DecodeHeader(bytes, &header);
@@ -89,6 +107,30 @@ size_t GiopCodec::Decode(const cdr::BlockRef& block, std::string_view bytes, Inc
   }
   message.block = block;
   DecodeWhole(message, out);
+  return total;
+}
+
+size_t GiopCodec::DecodeFast(const cdr::BlockRef& block, std::string_view bytes, Incoming* out) {
+  if (!reassembler_.empty()) return 0;
+  cdr::ByteOrder order;
+  size_t total;
+  if (role_ == Role::kServer) {
+    if (!IsWhole12(bytes, MessageType::kRequest, limits().max_message_size, &order, &total) ||
+        !FastDecodeRequest12(bytes.substr(0, total), order, limits(), &out->id, &out->request)) {
+      return 0;
+    }
+    out->kind = Kind::kRequest;
+    out->request.body.block = block;
+  } else {
+    if (!IsWhole12(bytes, MessageType::kReply, limits().max_message_size, &order, &total) ||
+        !FastDecodeReply12(bytes.substr(0, total), order, &out->id, &out->reply)) {
+      return 0;
+    }
+    out->kind = Kind::kReply;
+    out->reply.body.block = block;
+  }
+  peer_minor_.store(GiopMinor::k2, std::memory_order_relaxed);
+  out->wire_size = total;
   return total;
 }
 
@@ -226,6 +268,10 @@ absl::Status GiopCodec::FinishMessage(MessageType type, size_t start, GiopMinor 
 
 absl::Status GiopCodec::EncodeRequest(uint32_t id, const orb::Request& request,
                                       cdr::ByteBuffer* out) const {
+  if (request.minor == GiopMinor::k2 && FastEncodeRequest12(id, request, most_unfragmented_, out))
+      [[likely]] {
+    return absl::OkStatus();
+  }
   const size_t start = out->size();
   return FinishMessage(MessageType::kRequest, start, request.minor, request.body,
                        giop::EncodeRequest(id, request, out), out);
@@ -233,6 +279,9 @@ absl::Status GiopCodec::EncodeRequest(uint32_t id, const orb::Request& request,
 
 absl::Status GiopCodec::EncodeReply(uint32_t id, GiopMinor minor, const orb::Reply& reply,
                                     cdr::ByteBuffer* out) const {
+  if (minor == GiopMinor::k2 && FastEncodeReply12(id, reply, most_unfragmented_, out)) [[likely]] {
+    return absl::OkStatus();
+  }
   const size_t start = out->size();
   return FinishMessage(MessageType::kReply, start, minor, reply.body,
                        giop::EncodeReply(id, minor, reply, out), out);

@@ -28,12 +28,7 @@ namespace weir::giop {
 
 class GiopCodec : public orb::Codec {
  public:
-  GiopCodec(orb::Role role, std::shared_ptr<Giop::Shared> shared)
-      : role_(role),
-        shared_(std::move(shared)),
-        reassembler_(limits(), &shared_->budget),
-        // Only 1.2 lets a client close; a server may have a peer of any version.
-        peer_minor_(role == orb::Role::kClient ? GiopMinor::k2 : GiopMinor::k0) {}
+  GiopCodec(orb::Role role, std::shared_ptr<Giop::Shared> shared);
 
   size_t Decode(const cdr::BlockRef& block, std::string_view bytes, orb::Incoming* out) override;
   bool MidMessage() const override { return !reassembler_.empty(); }
@@ -52,6 +47,8 @@ class GiopCodec : public orb::Codec {
  private:
   const Limits& limits() const { return shared_->limits; }
 
+  // What fast_path.h can decode; returns 0 for all else.
+  size_t DecodeFast(const cdr::BlockRef& block, std::string_view bytes, orb::Incoming* out);
   // Whether a message of this type may come to us at all.
   bool Accepts(MessageType type) const;
   // A piece of a fragmented message. Returns true if it completes `*whole`; else `*out` is set.
@@ -67,6 +64,7 @@ class GiopCodec : public orb::Codec {
 
   const orb::Role role_;
   const std::shared_ptr<Giop::Shared> shared_;
+  const size_t most_unfragmented_;
   Reassembler reassembler_;
   // Of the latest message received: the version that the peer is sure to understand.
   std::atomic<GiopMinor> peer_minor_;

@@ -8,7 +8,6 @@
 namespace weir::giop {
 namespace {
 
-constexpr size_t kLeastFragment = 64;
 constexpr size_t kFlagsAt = 6;
 constexpr uint8_t kMoreFlag = 2;
 
@@ -29,7 +28,7 @@ Header FragmentHeader(GiopMinor minor, cdr::ByteOrder order, bool more, size_t s
 }  // namespace
 
 void Fragment12(size_t start, cdr::ByteOrder order, size_t fragment_size, cdr::ByteBuffer* out) {
-  const size_t piece = std::max(fragment_size, kLeastFragment) & ~size_t{7};
+  const size_t piece = Fragment12Size(fragment_size);
   if (out->size() - start <= piece) return;
   // The request id, right behind the header, opens each fragment as well.
   char id[4];

@@ -13,9 +13,14 @@
 
 namespace weir::giop {
 
-// Cuts the GIOP 1.2 request or reply that fills `*out` from `start` on into pieces of at most
-// `fragment_size` bytes, each but the last a multiple of 8 (CORBA 3.3 part 2, 9.4.9). Does nothing
-// if it is no longer than that.
+// Bytes of each piece but the last when the limit is `fragment_size`: a multiple of 8, at least 64.
+constexpr size_t Fragment12Size(size_t fragment_size) {
+  return (fragment_size < 64 ? 64 : fragment_size) & ~size_t{7};
+}
+
+// Cuts the GIOP 1.2 request or reply that fills `*out` from `start` on into pieces of
+// Fragment12Size(fragment_size) bytes (CORBA 3.3 part 2, 9.4.9). Does nothing if it is no longer
+// than that.
 void Fragment12(size_t start, cdr::ByteOrder order, size_t fragment_size, cdr::ByteBuffer* out);
 
 // Cuts the GIOP 1.1 request or reply that fills `*out` from `start` on just where its body was cut

@@ -15,6 +15,10 @@ ReplyStatus LastStatus(GiopMinor minor) {
   return minor == GiopMinor::k2 ? ReplyStatus::kNeedsAddressingMode : ReplyStatus::kLocationForward;
 }
 
+// What the body's position must keep its remainder by. Results and user exceptions may hold
+// anything; a system exception, a reference and an addressing mode hold no 8-byte primitive.
+size_t AlignmentOf(ReplyStatus status) { return status <= ReplyStatus::kUserException ? 8 : 4; }
+
 const char* DecodeIdAndStatus(const Message& message, cdr::Decoder* in, uint32_t* id,
                               orb::Reply* reply) {
   *id = in->ReadULong();
@@ -35,7 +39,7 @@ bool EncodePaddedContexts(const orb::Reply& reply, cdr::ByteBuffer* out, cdr::En
   EncodeServiceContexts(reply.contexts, e);
   e->Align(4);
   if (reply.body.bytes.empty()) return true;
-  const size_t off = (reply.body.alignment - (e->position() + 8)) & 7;
+  const size_t off = (reply.body.alignment - (e->position() + 8)) & (AlignmentOf(reply.status) - 1);
   if (off == 0) return true;
   if (off != 4) return false;
   // One more context, of 8 + 4 bytes, moves the body by 4.
@@ -73,7 +77,7 @@ absl::Status EncodeReply(uint32_t id, GiopMinor minor, const orb::Reply& reply,
   cdr::Encoder e(out, body.order);
   AppendHeader({.minor = minor, .order = body.order, .type = MessageType::kReply}, out);
   if (minor == GiopMinor::k2) {
-    if (!body.bytes.empty() && body.alignment != 0)
+    if (!body.bytes.empty() && body.alignment % AlignmentOf(reply.status) != 0)
       return AlignmentError(minor, body, orb::Completion::kYes);
     e.WriteULong(id);
     e.WriteULong(static_cast<uint32_t>(reply.status));

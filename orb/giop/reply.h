@@ -25,7 +25,8 @@ Malformed DecodeReply(const Message& message, const Limits& limits, uint32_t* id
 
 // Appends a reply as one unfragmented message in version 1.`minor`, without a limit. What
 // version 1.0 and 1.1 lack: LOCATION_FORWARD_PERM is sent as LOCATION_FORWARD, and
-// NEEDS_ADDRESSING_MODE is an error. Other error: the body's alignment cannot be kept.
+// NEEDS_ADDRESSING_MODE is an error. Other error: the body's alignment cannot be kept
+// (modulo 8; modulo 4 if it is a system exception or a reference, which need no more).
 absl::Status EncodeReply(uint32_t id, GiopMinor minor, const orb::Reply& reply,
                          cdr::ByteBuffer* out);
 

@@ -9,12 +9,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "orb/cdr/block.h"
 #include "orb/core/codec.h"
+#include "orb/giop/fast_path.h"
 #include "orb/giop/giop.h"
 #include "orb/giop/header.h"
+#include "orb/giop/reply.h"
+#include "orb/giop/request.h"
 
 namespace weir {
 namespace {
@@ -72,6 +77,41 @@ bool EncodeAgain(const orb::Incoming& in, giop::GiopMinor minor, const orb::Code
   }
 }
 
+bool Same(const orb::Request& a, const orb::Request& b) {
+  return a.object_key == b.object_key && a.operation == b.operation && a.principal == b.principal &&
+         a.response_expected == b.response_expected && a.minor == b.minor &&
+         a.deadline == b.deadline && Same(a.contexts, b.contexts) && Same(a.body, b.body);
+}
+
+// What the fast path accepts, the general functions decode to the same, and encode to the same.
+void CheckFastPath(std::string_view bytes, const giop::Header& header) {
+  const giop::Limits limits;
+  const giop::Message message{header, bytes, {}, {}};
+  cdr::ByteBuffer fast_out, out;
+  if (header.type == giop::MessageType::kRequest) {
+    uint32_t fast_id;
+    std::optional<uint32_t> id;
+    orb::Request fast, request;
+    const bool is_fast = giop::FastDecodeRequest12(bytes, header.order, limits, &fast_id, &fast);
+    const giop::Malformed bad = giop::DecodeRequest(message, limits, &id, &request);
+    if (is_fast) Require(!bad && id == fast_id && Same(fast, request));
+    if (bad || !giop::FastEncodeRequest12(*id, request, SIZE_MAX, &fast_out)) return;
+    Require(giop::EncodeRequest(*id, request, &out).ok());
+  } else {
+    uint32_t fast_id, id;
+    orb::Reply fast, reply;
+    const bool is_fast = giop::FastDecodeReply12(bytes, header.order, &fast_id, &fast);
+    const giop::Malformed bad = giop::DecodeReply(message, limits, &id, &reply);
+    if (is_fast) {
+      Require(!bad && id == fast_id && fast.status == reply.status);
+      Require(Same(fast.contexts, reply.contexts) && Same(fast.body, reply.body));
+    }
+    if (bad || !giop::FastEncodeReply12(id, reply, SIZE_MAX, &fast_out)) return;
+    Require(giop::EncodeReply(id, giop::GiopMinor::k2, reply, &out).ok());
+  }
+  Require(fast_out.view() == out.view());
+}
+
 }  // namespace
 }  // namespace weir
 
@@ -87,6 +127,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   giop::AppendHeader(header, &wire);
   wire.Append({reinterpret_cast<const char*>(data) + 3, size - 3});
 
+  if (header.type <= giop::MessageType::kReply && header.minor == giop::GiopMinor::k2) {
+    CheckFastPath(wire.view(), header);
+  }
   giop::Giop giop;
   for (const orb::Role role : {orb::Role::kServer, orb::Role::kClient}) {
     const std::unique_ptr<orb::Codec> codec = giop.NewCodec(role);

@@ -199,6 +199,11 @@ void CheckEcho(RawConnection* connection, const std::string& key, int minor, Ord
   checker.CheckInterleaving();
 }
 
+void CheckPing(RawConnection* connection, const std::string& key, int minor, Order order) {
+  Checker checker(connection, key, minor, order);
+  checker.ExpectLong(connection->Invoke(checker.Ping(6)), 7);
+}
+
 void CheckAddressing(RawConnection* connection, const std::string& key, Order order) {
   Checker(connection, key, 2, order).CheckAddressing();
 }

@@ -16,6 +16,9 @@ namespace weir::testing {
 // a LocateRequest, and in 1.2 fragments. Fails the running test.
 void CheckEcho(RawConnection* connection, const std::string& key, int minor, Order order);
 
+// One ping.
+void CheckPing(RawConnection* connection, const std::string& key, int minor, Order order);
+
 // Names the object in each of GIOP 1.2's addressing forms. Apart, because omniORB 4.2.5 as a server
 // answers UNKNOWN to all but KeyAddr, and as a client sends only that, whatever its option
 // -ORBgiopTargetAddressMode says, until a server asks for another one.

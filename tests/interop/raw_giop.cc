@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 namespace weir::testing {
@@ -375,7 +376,13 @@ void RawServer::Accept() {
         std::string answer = handler_(*message, number);
         const bool hang_up = std::string_view(answer).ends_with(kHangUp);
         if (hang_up) answer.resize(answer.size() - kHangUp.size());
-        if (!connection->Send(answer) || hang_up) break;
+        const size_t pause = answer.find(kPause);
+        if (!connection->Send(answer.substr(0, pause))) break;
+        if (pause != answer.npos) {
+          std::this_thread::sleep_for(std::chrono::microseconds(rand() % 300));
+          connection->Send(answer.substr(pause + kPause.size()));
+        }
+        if (hang_up) break;
       }
       connection->Shutdown();
     });

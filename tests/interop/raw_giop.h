@@ -170,12 +170,12 @@ class RawConnection {
   absl::StatusOr<RawMessage> Receive(int timeout_ms = 20000);
   // Sends it and reads the reply to it.
   absl::StatusOr<RawReply> Invoke(const RawRequest& request);
+  // Exactly so many; errors as above.
+  absl::StatusOr<std::string> ReceiveOctets(size_t size, int timeout_ms);
   // From any thread: ends a Receive that waits.
   void Shutdown();
 
  private:
-  absl::StatusOr<std::string> ReceiveOctets(size_t size, int timeout_ms);
-
   const int fd_;
 };
 
@@ -186,6 +186,8 @@ class RawServer {
   // An answer that ends with kHangUp closes the connection after it.
   using Handler = std::function<std::string(const RawMessage&, int connection)>;
   static constexpr std::string_view kHangUp = "!hang-up!";
+  // What follows it in an answer is sent a moment later.
+  static constexpr std::string_view kPause = "!pause!";
 
   explicit RawServer(Handler handler);
   ~RawServer();

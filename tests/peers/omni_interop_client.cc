@@ -317,6 +317,15 @@ void AddCalls(weir::InteropTest_var test, std::vector<Case>* cases) {
     ExpectEqual("the number of failures", wrong.load(), 0);
   });
   add(
+      "wait_for_sleeper",
+      [test] {
+        for (int tries = 0; test->sleepers() == 0; ++tries) {
+          Expect(tries < 500, "no call of sleep has come");
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+      },
+      true);
+  add(
       "sleep_3s", [test] { ExpectEqual("the result", test->sleep(3000, 7), 7); }, true);
 }
 

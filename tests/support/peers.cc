@@ -85,9 +85,10 @@ NameServer::NameServer() {
         OptionsFor("omniNames", {"-start", absl::StrCat(port_), "-always", "-datadir", data_.path(),
                                  "-ORBendPoint", absl::StrCat("giop:tcp:127.0.0.1:", port_)}));
     if (!process.ok()) break;
-    if ((*process)->WaitForLine("Root context is|Checkpointing", seconds(15)).ok()) {
-      process_ = *std::move(process);
-    }
+    const auto line = (*process)->WaitForLine("Root context is IOR:", seconds(15));
+    if (!line.ok()) continue;
+    ior_ = line->substr(line->find("IOR:"));
+    process_ = *std::move(process);
   }
   if (process_ == nullptr) ADD_FAILURE() << "omniNames does not start";
 }
@@ -96,6 +97,10 @@ std::string NameServer::reference() const { return Corbaloc(port_, "NameService"
 
 std::string Corbaloc(int port, const std::string& key, const std::string& version) {
   return absl::StrCat("corbaloc::", version, "@127.0.0.1:", port, "/", key);
+}
+
+std::string UnixCorbaloc(const std::string& path, const std::string& key) {
+  return absl::StrCat("corbaloc:omniunix:", path, ":/", key);
 }
 
 int PortOf(const std::string& ior) {

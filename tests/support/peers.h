@@ -27,7 +27,8 @@ struct Server {
 
 // `program` is a runfile such as "tests/peers/omni_echo_server"; waits until it is ready.
 Server StartOmniServer(const std::string& program, const Args& options = {});
-// Its end point for a TCP port of 127.0.0.1.
+// Its end point for a TCP port of 127.0.0.1. A server to be restarted must name a port from the
+// start: omniORB lets a port be taken again (SO_REUSEADDR) only if it was named.
 Args ListenOn(int port);
 
 // What a client program did.
@@ -58,15 +59,22 @@ class NameServer {
   int port() const { return port_; }
   // "corbaloc::1.2@127.0.0.1:PORT/NameService"
   std::string reference() const;
+  // The root context's.
+  const std::string& ior() const { return ior_; }
 
  private:
   TempDir data_;
   int port_;
+  std::string ior_;
   std::unique_ptr<Process> process_;
 };
 
 // "corbaloc::VERSION@127.0.0.1:PORT/KEY"
 std::string Corbaloc(int port, const std::string& key, const std::string& version = "1.2");
+
+// "corbaloc:omniunix:PATH:/KEY". Its version is always 1.2: omniORB knows these addresses in no
+// other.
+std::string UnixCorbaloc(const std::string& path, const std::string& key);
 
 // The TCP port in the first profile of a stringified IOR, as catior prints it; 0 if there is none.
 int PortOf(const std::string& ior);

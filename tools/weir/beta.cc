@@ -8,9 +8,11 @@
 namespace weir::tools {
 
 void AddClientOptions(CLI::App* app, CommandContext* context) {
-  app->add_option("--control", context->control,
-                  "Where the node's control plane listens: unix:PATH or HOST:PORT")
-      ->envname("WEIR_CONTROL")
+  // Not by CLI11's envname: it would let the variable win over the option.
+  app->add_option(
+         "--control", context->control,
+         "Where the node's control plane listens, unix:PATH or HOST:PORT; WEIR_CONTROL if not "
+         "given")
       ->type_name("ADDRESS");
   AddTimeoutOption(app, context);
   AddOutputOption(app, context);

@@ -1,6 +1,8 @@
 #include "tools/weir/control_client.h"
 
+#include <errno.h>
 #include <grpcpp/grpcpp.h>
+#include <string.h>
 #include <sys/un.h>
 
 #include <chrono>
@@ -8,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "control/listen_address.h"
 #include "control/status.h"
 #include "weir/control/v1/control.grpc.pb.h"
 
@@ -69,7 +72,8 @@ class ControlClient::Impl {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // A large registry is listed in one message.
     arguments.SetMaxReceiveMessageSize(256 << 20);
-    channel_ = grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), arguments);
+    channel_ = grpc::CreateCustomChannel(control::GrpcTarget(address_),
+                                         grpc::InsecureChannelCredentials(), arguments);
     stub_ = v1::Control::NewStub(channel_);
   }
 
@@ -109,8 +113,14 @@ absl::Status ControlClient::Impl::Connect() {
   v1::GetStatusResponse response;
   const grpc::Status status = stub_->GetStatus(&context, {}, &response);
   if (status.ok()) return absl::OkStatus();
+  const std::string cause = Cause(status.error_message());
+  if (cause == strerror(EACCES)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(doing_, ": may not reach ", At(), ": ", cause,
+                     "; it is for the user that runs the node. Nothing was changed"));
+  }
   return absl::UnavailableError(
-      absl::StrCat(doing_, ": cannot reach ", At(), ": ", Cause(status.error_message()),
+      absl::StrCat(doing_, ": cannot reach ", At(), ": ", cause,
                    "; is the node running, and is this its --control? Nothing was changed"));
 }
 

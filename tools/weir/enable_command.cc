@@ -65,9 +65,13 @@ absl::Status FindPhases(const std::string& doing, CommandContext* context, Flags
     if (!flags->operation.empty() && mapping.operation() != flags->operation) continue;
     (mapping.phase() == v1::PHASE_UP ? flags->up : flags->down) = true;
   }
-  // Nothing is mapped: the service says so better.
-  if (!flags->up && !flags->down) flags->up = true;
-  return absl::OkStatus();
+  if (flags->up || flags->down) return absl::OkStatus();
+  // All of nothing is disabled already.
+  flags->up = flags->operation.empty();
+  if (flags->up) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(doing, ": the plug does not map operation '",
+                                          flags->operation, "'; 'weir list ", flags->plug,
+                                          "' shows what it maps"));
 }
 
 absl::Status RunDisable(Flags flags, CommandContext* context) {

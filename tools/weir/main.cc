@@ -43,6 +43,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
 
 int Run(int argc, char** argv) {
   CommandContext context{std::cout, std::cerr};
+  if (const char* control = getenv("WEIR_CONTROL")) context.control = control;
   CLI::App app("weir: filters on distributed objects, plugged while they run", "weir");
   app.set_version_flag("--version", std::string("weir ") + kVersion);
   app.require_subcommand(1);

@@ -8,24 +8,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "control/convert.h"
+#include "control/describe.h"
 
 namespace weir::tools {
 namespace {
 
 namespace v1 = control::v1;
 
-// `text` without characters that move a terminal's cursor.
-std::string Printable(const std::string& text) {
-  std::string out;
-  for (const unsigned char c : text) {
-    if (c < 0x20 || c == 0x7f) {
-      absl::StrAppendFormat(&out, "\\x%02x", c);
-    } else {
-      out += static_cast<char>(c);
-    }
-  }
-  return out;
-}
+using control::Printable;
 
 std::string PhaseName(v1::Phase phase) { return phase == v1::PHASE_DOWN ? "down" : "up"; }
 
@@ -103,41 +94,6 @@ std::string StateText(uint64_t revision,
   return out;
 }
 
-// "audit resolve up request"
-template <typename Change>
-std::string Address(const Change& c) {
-  std::string out = Printable(c.plug());
-  absl::StrAppend(&out, " ", c.operation().empty() ? "(all operations)" : Printable(c.operation()),
-                  " ", PhaseName(c.phase()));
-  if (!c.method().empty()) absl::StrAppend(&out, " ", Printable(c.method()));
-  return out;
-}
-
-std::string ChangeText(const v1::Change& change) {
-  switch (change.change_case()) {
-    case v1::Change::kPlug: {
-      const v1::Plug& c = change.plug();
-      const std::string parameters = Parameters(c);
-      return absl::StrCat("plug ", Printable(c.name()), " filter ", Printable(c.filter()), " on ",
-                          Printable(c.selector()), " priority ", c.priority(),
-                          parameters.empty() ? "" : " ", parameters);
-    }
-    case v1::Change::kUnplug:
-      return absl::StrCat("unplug ", Printable(change.unplug().name()));
-    case v1::Change::kMap:
-      return absl::StrCat("map ", Address(change.map()), change.map().enable() ? " enabled" : "");
-    case v1::Change::kUnmap:
-      return absl::StrCat("unmap ", Address(change.unmap()));
-    case v1::Change::kEnable:
-      return absl::StrCat("enable ", Address(change.enable()));
-    case v1::Change::kDisable:
-      return absl::StrCat("disable ", Address(change.disable()));
-    case v1::Change::CHANGE_NOT_SET:
-      break;
-  }
-  return "a change that this program does not know";
-}
-
 }  // namespace
 
 std::string RenderJson(const google::protobuf::Message& message, bool pretty) {
@@ -187,9 +143,14 @@ std::string RenderStatus(const v1::GetStatusResponse& response) {
 
 std::string RenderEvent(const v1::WatchResponse& event) {
   if (event.has_state()) return StateText(event.revision(), event.state().plugs());
+  const absl::StatusOr<filters::ChangeSet> changes = control::FromProto(event.change_set());
+  if (!changes.ok()) {
+    return absl::StrCat("revision ", event.revision(),
+                        ": a newer node's: ", changes.status().message(), "\n");
+  }
   std::string out;
-  for (const v1::Change& change : event.change_set().changes()) {
-    absl::StrAppend(&out, "revision ", event.revision(), ": ", ChangeText(change), "\n");
+  for (const filters::Change& change : *changes) {
+    absl::StrAppend(&out, "revision ", event.revision(), ": ", control::Describe(change), "\n");
   }
   return out;
 }

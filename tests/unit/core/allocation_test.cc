@@ -80,12 +80,5 @@ TEST_P(Allocations, AThousandCallsWithADeadlineMakeNone) {
   EXPECT_EQ(least, 0);
 }
 
-TEST_P(Allocations, AThousandCallsThroughAForwarderMakeNone) {
-  TestOrb gateway;
-  gateway->adapter().SetDefaultServant(std::make_shared<Forwarder>(
-      &gateway->invoker(), gateway.To({at_}), &gateway->reactor(), &TheClock(), &gateway.log));
-  EXPECT_EQ(CountBlockingCalls(client_.To({gateway.Listen()}, "quick")), 0);
-}
-
 }  // namespace
 }  // namespace weir::orb

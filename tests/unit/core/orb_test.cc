@@ -212,9 +212,9 @@ TEST_F(OrbTest, AServantMayCallItsOwnOrbWhileItServes) {
     call.Send();
   });
   self = server_.To({server_.Listen()});
-  TestCall call("nest", 4);
+  TestCall call("nest", 20);
   EXPECT_TRUE(server_.Invoke(self, &call).ok());
-  EXPECT_EQ(call.result(), 5);
+  EXPECT_EQ(call.result(), 21);
 }
 
 TEST_F(OrbTest, ABlockedServantHoldsUpNoOtherConnection) {

@@ -98,6 +98,7 @@ TEST(Reactor, ATaskThatBlocksHoldsUpNoOther) {
   ASSERT_TRUE(reactor.Start().ok());
   for (int i = 0; i < 20; ++i) {
     reactor.Post([&] {
+      Reactor::Blocking blocking(&reactor);
       ++ran;
       while (!go) Sleep(1);
     });
@@ -118,6 +119,7 @@ TEST(Reactor, NeverHasMoreThreadsThanAllowed) {
   ASSERT_TRUE(reactor.Start().ok());
   for (int i = 0; i < 20; ++i) {
     reactor.Post([&] {
+      Reactor::Blocking blocking(&reactor);
       ++ran;
       while (!go) Sleep(1);
     });
@@ -141,6 +143,7 @@ TEST(Reactor, ThreadsAboveTheMinimumLeaveWhenThereIsNoWork) {
   ASSERT_TRUE(reactor.Start().ok());
   for (int i = 0; i < 8; ++i) {
     reactor.Post([&] {
+      Reactor::Blocking blocking(&reactor);
       ++ran;
       while (!go) Sleep(1);
     });
@@ -162,6 +165,7 @@ TEST(Reactor, TheLastThreadThatWatchesDoesNotLeave) {
   ASSERT_TRUE(reactor.Start().ok());
   for (int i = 0; i < 2; ++i) {
     reactor.Post([&] {
+      Reactor::Blocking blocking(&reactor);
       ++ran;
       while (!go) Sleep(1);
     });
@@ -189,6 +193,7 @@ TEST(Reactor, GrowsEachTimeAllThreadsBlock) {
     std::atomic<int> ran{0}, over{0};
     for (int i = 0; i < 3; ++i) {
       reactor.Post([&] {
+        Reactor::Blocking blocking(&reactor);
         ++ran;
         while (!go) std::this_thread::yield();
         ++over;

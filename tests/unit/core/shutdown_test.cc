@@ -58,8 +58,15 @@ class RawClient {
   size_t end_ = 0;
 };
 
+// Several of it are more than the kernel takes for a connection.
+constexpr size_t kLarge = 6 << 20;
+constexpr uint32_t kLargeReplies = 4;
+
+void RequestMuch(RawClient& client) {
+  for (uint32_t id = 2; id <= 2 * kLargeReplies; id += 2) client.Request(id, "large");
+}
 void AnswerLarge(CallRef call) {
-  call->NewBody().WriteOctets(std::string(20 << 20, 'L'));
+  call->NewBody().WriteOctets(std::string(kLarge, 'L'));
   call->SetResult();
   call.Send();
 }
@@ -105,17 +112,21 @@ TEST(Shutdown, AReplyThatThePeerIsStillReadingArrivesWholeBeforeTheClose) {
   TestOrb server;
   server.servant->On("large", AnswerLarge);
   RawClient client(server.Listen());
-  client.Request(2, "large");
+  RequestMuch(client);
   ASSERT_TRUE(Eventually([&] {
     const ServerStats s = server->stats().server;
-    return s.calls == 1 && s.calls_in_progress == 0;
+    return s.calls > 0 && s.calls_in_progress == 0;
   }));
   std::thread shutdown([&] { EXPECT_TRUE(server->Shutdown(In(kPatience)).ok()); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const Incoming reply = client.Next();
-  EXPECT_EQ(reply.kind, Incoming::Kind::kReply) << reply.error;
-  EXPECT_EQ(reply.reply.body.bytes.size(), 20u << 20);
-  EXPECT_EQ(client.Next().kind, Incoming::Kind::kClose);
+  int replies = 0;
+  Incoming in = client.Next();
+  for (; in.kind == Incoming::Kind::kReply; in = client.Next()) {
+    EXPECT_EQ(in.reply.body.bytes.size(), kLarge);
+    ++replies;
+  }
+  EXPECT_GE(replies, 1);
+  EXPECT_EQ(in.kind, Incoming::Kind::kClose) << in.error;
   EXPECT_EQ(client.Next().kind, Incoming::Kind::kError);  // the end
   client.Hang();
   shutdown.join();
@@ -156,12 +167,12 @@ TEST(Shutdown, AnOrbDestroyedWithoutItFreesConnectionsInEveryState) {
   server->servant->On("large", AnswerLarge);
   const Endpoint at = server->Listen();
   RawClient idle(at), congested(at), mid_message(at);
-  congested.Request(2, "large");
+  RequestMuch(congested);
   TestOrb client;
   EXPECT_EQ(client.Ping(client.To({at}), 1), 2);
   ASSERT_TRUE(Eventually([&] {
     const OrbStats s = (*server)->stats();
-    return s.server.calls == 2 && s.server.connections == 4;
+    return s.server.calls > 1 && s.server.connections == 4;
   }));
   server.reset();
   EXPECT_TRUE(Eventually([&] { return idle.AtEnd(); }));
@@ -230,10 +241,9 @@ TEST(Limits, APeerThatTakesNoRepliesIsCutOffAfterTheWriteTimeout) {
   server.servant->On("large", AnswerLarge);
   const Endpoint at = server.Listen();
   RawClient client(at);
-  client.Request(2, "large");
-  EXPECT_TRUE(Eventually([&] {
-    return server->stats().server.calls == 1 && server->stats().server.connections == 0;
-  }));
+  RequestMuch(client);
+  EXPECT_TRUE(Eventually(
+      [&] { return server->stats().server.calls > 0 && server->stats().server.connections == 0; }));
   EXPECT_NE(server.log.lines().find("write timeout"), std::string::npos);
 }
 

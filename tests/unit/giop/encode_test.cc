@@ -63,6 +63,21 @@ TEST(Encode, ReplyBodyThatNoContextCanMoveIsRefused) {
   }
 }
 
+TEST(Encode, SystemExceptionMovesBy4IntoA12Reply) {
+  Peer client(orb::Role::kClient);
+  for (const auto status :
+       {orb::ReplyStatus::kSystemException, orb::ReplyStatus::kLocationForward}) {
+    orb::Reply reply = ReplyWith("body", 4);
+    reply.status = status;
+    cdr::ByteBuffer out;
+    ASSERT_TRUE(client.codec->EncodeReply(1, GiopMinor::k2, reply, &out).ok());
+    ASSERT_EQ(client.Feed(out.view()), Kind::kReply);
+    EXPECT_EQ(client.in.reply.body.bytes, "body");
+    reply.body.alignment = 2;
+    EXPECT_FALSE(client.codec->EncodeReply(1, GiopMinor::k2, reply, &out).ok());
+  }
+}
+
 TEST(Encode, PaddingContextIsAddedOnlyWhenNeeded) {
   Peer client(orb::Role::kClient);
   cdr::ByteBuffer out;

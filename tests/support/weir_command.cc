@@ -1,0 +1,44 @@
+#include "tests/support/weir_command.h"
+
+#include <cstdlib>
+#include <regex>
+
+#include "gtest/gtest.h"
+
+namespace weir::testing {
+namespace {
+
+constexpr char kWeir[] = "tools/weir/weir";
+
+// The first match's first group in `text`, or "".
+std::string Find(const std::string& text, const char* pattern) {
+  std::smatch match;
+  return std::regex_search(text, match, std::regex(pattern)) ? match[1].str() : "";
+}
+
+}  // namespace
+
+WeirNode StartWeir(const Args& arguments) {
+  Process::Options options;
+  options.argv.push_back(RunfilePath(kWeir));
+  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+  auto process = Process::Start(std::move(options));
+  if (!process.ok()) {
+    ADD_FAILURE() << process.status();
+    return {};
+  }
+  const auto ready = (*process)->WaitForLine("^ready", std::chrono::seconds(30));
+  if (!ready.ok()) {
+    ADD_FAILURE() << ready.status();
+    return {};
+  }
+  WeirNode node;
+  node.port = atoi(Find(*ready, "giop:tcp:[^ ]*:([0-9]+)").c_str());
+  node.ior = Find((*process)->out(), "(IOR:[0-9a-fA-F]+)");
+  node.process = *std::move(process);
+  return node;
+}
+
+Outcome RunWeir(const Args& arguments) { return RunProgram(kWeir, arguments); }
+
+}  // namespace weir::testing
