@@ -23,8 +23,7 @@ EndpointPool::Choice EndpointPool::Choose(uint64_t affinity) const {
   Choice choice;
   ReaderLockShared lock(&lock_);
   if (affinity != 0) {
-    // Multiplied to spread numbers that have a factor in common, such as addresses.
-    const size_t i = (affinity * 0x9e3779b97f4a7c15 >> 32) % slots_.size();
+    const size_t i = affinity % slots_.size();
     if (slots_[i] && !slots_[i]->closed()) {
       choice.open = slots_[i];
     } else {
