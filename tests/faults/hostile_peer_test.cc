@@ -221,6 +221,21 @@ TEST(DuplicateIds, ASecondCallWithTheIdOfOneInProgressEndsTheConnectionAndIsNotE
   EXPECT_EQ(upstream->count("duplicate ping"), 0u);
 }
 
+TEST(DuplicateIds, AnIdMayBeUsedAgainAsSoonAsItsReplyIsThere) {
+  RecordingUpstream upstream(RecordingUpstream::Echo());
+  const Weir gateway = StartGateway(upstream.port());
+  const auto c = Connect(gateway.port);
+  std::string batch;
+  for (uint32_t id = 1; id <= 50; ++id) batch += Encode(Ping(id, id));
+  for (int round = 0; round < 400; ++round) {
+    ASSERT_TRUE(c->Send(batch));
+    for (int i = 0; i < 50; ++i) {
+      auto message = c->Receive();
+      ASSERT_TRUE(message.ok()) << round << ": " << message.status() << gateway.process->err();
+    }
+  }
+}
+
 TEST(DuplicateIds, AnIdMayBeUsedAgainOnceItsReplyHasLeft) {
   const Weir echo = StartEcho();
   const auto c = Connect(echo.port);
