@@ -16,15 +16,15 @@ ServerConnection::ServerConnection(const ServerContext* context, std::unique_ptr
       codec_(std::move(codec)),
       peer_{std::string(transport), stream_->peer_address()},
       output_(stream_.get(), context->reactor, context->clock, context->limits.max_queued_output,
-              {[this] { AddRef(); }, [this] { Unref(); },
-               [this] {
-                 EndOutput();
-                 ResumeReading();
-               }}) {}
+              {[this] { AddRef(); }, [this] { Unref(); }, [this] { ResumeReading(); }}) {}
 
-ServerConnection::~ServerConnection() = default;
+ServerConnection::~ServerConnection() { context_->closed(this); }
 
-void ServerConnection::Open() { context_->reactor->Add(stream_->fd(), this); }
+void ServerConnection::Open() {
+  if (context_->reactor->Add(stream_->fd(), this)) return;
+  LogInputError("the kernel has no room to watch the connection: see fs.epoll.max_user_watches");
+  Close();
+}
 
 void ServerConnection::OnReady() {
   // What a previous owner has left, if the input was lent on.
@@ -294,21 +294,15 @@ bool ServerConnection::TryCloseInGoodOrder() {
   if (state_.compare_exchange_strong(idle, kClosing)) {
     BufferLease out;
     codec_->EncodeClose(out.get());
-    output_.Write(out->view());
-    farewell_said_.store(true);
+    // The peer reads the message, then the end, and closes: its end of stream is our last event.
+    output_.End(out->view());
   }
-  EndOutput();
-  return output_ended_.load();
-}
-
-// The peer reads our last message, then the end, and closes: its end of stream is our last event.
-void ServerConnection::EndOutput() {
-  if (!farewell_said_.load() || output_.pending()) return;
-  if (!output_ended_.exchange(true)) stream_->ShutdownSend();
+  return output_.ended();
 }
 
 void ServerConnection::Abort(std::string_view reason) {
   if (!reason.empty()) LogInputError(reason);
+  state_.fetch_or(kClosing);  // what has arrived and is not read yet is not served any more
   stream_->Shutdown();
   // A connection that waits for its output to drain is not armed for input: it must be found again.
   ResumeReading();
@@ -316,12 +310,11 @@ void ServerConnection::Abort(std::string_view reason) {
 
 void ServerConnection::CheckTime(Nanos now) {
   const ServerLimits& limits = context_->limits;
-  if (ended_.load()) return;
-
   const Nanos blocked = output_.blocked_since();
   if (blocked != 0 && now - blocked > limits.write_timeout) {
     return Abort("the peer has read nothing for the write timeout while replies wait");
   }
+  if (ended_.load()) return;
 
   const Nanos partial = partial_since_.load(std::memory_order_relaxed);
   if (partial != partial_seen_) {
@@ -359,15 +352,20 @@ void ServerConnection::LogInputError(std::string_view what) {
 // The owner of the input, once.
 void ServerConnection::Close() {
   ended_.store(true);
-  // What the peer has not read yet of our last message must not be destroyed by closing on unread
-  // input.
-  stream_->ShutdownSend();
+  output_.End("");
+  // Closing on unread input would make the kernel destroy what the peer has not read yet of our
+  // last message.
+  input_.Discard();
+  for (int i = 0; i < 64; ++i) {
+    if (input_.Receive(stream_.get(), Wait::kNo).kind != IoResult::kBytes) break;
+    input_.Discard();
+  }
+  input_.Relax();
   {
     MutexLock lock(&mu_);
     for (const auto& [id, call] : late_) call->Cancel();
   }
   context_->reactor->Remove(stream_->fd());
-  context_->closed(this);
   Unref();
 }
 
