@@ -110,7 +110,7 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::WatchResponse> {
 
 }  // namespace
 
-grpc::Status GrpcService::Apply(grpc::ServerContext*, const v1::ApplyRequest* request,
+grpc::Status GrpcService::Apply(grpc::ServerContext* context, const v1::ApplyRequest* request,
                                 v1::ApplyResponse* response) {
   absl::StatusOr<filters::ChangeSet> changes = FromProto(request->change_set());
   if (!changes.ok()) return ToGrpc(changes.status());
@@ -118,6 +118,7 @@ grpc::Status GrpcService::Apply(grpc::ServerContext*, const v1::ApplyRequest* re
   if (request->has_expected_revision()) options.expected_revision = request->expected_revision();
   if (request->has_drain()) {
     const uint32_t ms = request->drain().timeout_ms();
+    options.cancelled = [context] { return context->IsCancelled(); };
     options.drain_timeout = std::min(ms == 0 ? kDefaultDrainMs : ms, kMaxDrainMs) * kMillisecond;
   }
   absl::StatusOr<control::Service::ApplyResult> result = service_->Apply(*changes, options);

@@ -15,7 +15,9 @@
 #include <charconv>
 #include <filesystem>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace weir::control {
 namespace {
@@ -84,7 +86,7 @@ absl::StatusOr<ListenAddress> ParseTcp(std::string_view text, bool allow_remote)
     return absl::PermissionDeniedError(absl::StrCat(
         "control address '", std::string(text),
         "' is not loopback: whoever reaches the control plane commands it, and it has no TLS yet; "
-        "listen on unix:PATH or 127.0.0.1:PORT"));
+        "listen on unix:PATH or 127.0.0.1:PORT, or allow it explicitly"));
   }
   return address;
 }
@@ -132,7 +134,7 @@ absl::Status CheckUnixFree(const ListenAddress& address) {
 absl::Status CheckTcpFree(const ListenAddress& address) {
   int failure = 0;
   addrinfo* const found = Resolve(address.host, AI_NUMERICHOST, &failure);
-  if (failure != 0) return Bad(address.ForGrpc(), gai_strerror(failure));
+  if (failure != 0) return Bad(address.ToString(), gai_strerror(failure));
   sockaddr_storage storage = {};
   memcpy(&storage, found->ai_addr, found->ai_addrlen);
   const socklen_t size = found->ai_addrlen;
@@ -152,15 +154,15 @@ absl::Status CheckTcpFree(const ListenAddress& address) {
   const int error = errno;
   close(fd);
   if (rc == 0) return absl::OkStatus();
-  if (error == EADDRINUSE) return InUse(address.ForGrpc());
+  if (error == EADDRINUSE) return InUse(address.ToString());
   const std::string text =
-      absl::StrCat("control address ", address.ForGrpc(), " cannot be bound: ", strerror(error));
+      absl::StrCat("control address ", address.ToString(), " cannot be bound: ", strerror(error));
   return error == EACCES ? absl::PermissionDeniedError(text) : absl::UnavailableError(text);
 }
 
 }  // namespace
 
-std::string ListenAddress::ForGrpc() const {
+std::string ListenAddress::ToString() const {
   if (is_unix) return absl::StrCat("unix:", path);
   const bool v6 = host.find(':') != std::string::npos;
   return absl::StrCat(v6 ? "[" : "", host, v6 ? "]" : "", ":", port);
@@ -180,6 +182,21 @@ absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text, bool all
   }
   if (address.path.find('\0') != std::string::npos) return Bad(text, "a zero byte in the path");
   return address;
+}
+
+std::string GrpcTarget(std::string_view address) {
+  constexpr std::string_view kUnix = "unix:";
+  std::string out;
+  for (const unsigned char c : address) {
+    const bool plain =
+        absl::ascii_isalnum(c) || std::string_view("/-._~").find(c) != std::string_view::npos;
+    if (plain || !address.starts_with(kUnix) || out.size() < kUnix.size()) {
+      out += static_cast<char>(c);
+    } else {
+      absl::StrAppendFormat(&out, "%%%02X", c);
+    }
+  }
+  return out;
 }
 
 absl::Status CheckFree(const ListenAddress& address) {

@@ -19,14 +19,18 @@ struct ListenAddress {
   std::string path;  // of a Unix socket
   std::string host;  // numeric: "127.0.0.1", "::1"
   int port = 0;      // 0: any free one
-  // As gRPC takes it: "unix:/run/weir.sock", "127.0.0.1:0", "[::1]:50051".
-  std::string ForGrpc() const;
+  // For people: "unix:/run/weir.sock", "127.0.0.1:0", "[::1]:50051".
+  std::string ToString() const;
 };
 
 // Reads `text` and looks its host up. As the control plane has no TLS yet, a TCP address that is
 // not loopback is refused unless `allow_remote`. Errors: INVALID_ARGUMENT (spelling, a path too
 // long for a Unix socket, an unknown host), PERMISSION_DENIED (not loopback).
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text, bool allow_remote);
+
+// `address` ("unix:PATH" or "HOST:PORT") as a target for gRPC, which reads targets as URIs: a path
+// with '%', '?' or '#' would become another one.
+std::string GrpcTarget(std::string_view address);
 
 // Makes sure that `address` can be bound: its folder exists, no living process listens there. The
 // socket file of a dead process is removed. Errors: NOT_FOUND (no such folder),

@@ -1,5 +1,6 @@
 #include "control/server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -43,6 +44,8 @@ absl::Status Server::Impl::Start(const ServerOptions& options) {
   absl::Status free = CheckFree(*address);
   if (!free.ok()) return free;
 
+  // Otherwise whoever sends malformed text writes to this process's stderr, as often as it likes.
+  google::protobuf::SetLogHandler(nullptr);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -51,7 +54,8 @@ absl::Status Server::Impl::Start(const ServerOptions& options) {
   builder.SetMaxReceiveMessageSize(options.max_request_bytes);
   builder.RegisterService(&grpc_service_);
   int port = 0;
-  builder.AddListeningPort(address->ForGrpc(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(GrpcTarget(address->ToString()), grpc::InsecureServerCredentials(),
+                           &port);
   // The socket must not be open to others even for a moment, so its mode comes from the mask.
   const mode_t mask = address->is_unix ? umask(0177) : 0;
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
@@ -62,7 +66,7 @@ absl::Status Server::Impl::Start(const ServerOptions& options) {
                      " cannot be bound; is it in use, and may this user write there?"));
   }
   if (!address->is_unix) address->port = port;
-  address_ = address->ForGrpc();
+  address_ = address->ToString();
   grpc_service_.set_address(address_);
   server->GetHealthCheckService()->SetServingStatus(v1::Control::service_full_name(), true);
   MutexLock lock(&mu_);

@@ -11,6 +11,9 @@ namespace {
 
 // How much of a change set a line of the log shows.
 constexpr size_t kLoggedBytes = 1000;
+// A day: keeps deadline arithmetic far from overflow.
+constexpr Nanos kMaxDrain = 86'400 * kSecond;
+constexpr Nanos kDrainSlice = 100 * kMillisecond;
 
 }  // namespace
 
@@ -116,12 +119,24 @@ absl::StatusOr<Service::ApplyResult> Service::Apply(const filters::ChangeSet& ch
       Tell(std::move(state), changes);
     }
   }
-  if (options.drain_timeout.has_value()) {
-    const Nanos now = clock_->Now();
-    const Nanos timeout = std::max<Nanos>(0, *options.drain_timeout);
-    result.drained = registry_->Drain(timeout > kNoDeadline - now ? kNoDeadline : now + timeout);
-  }
+  if (options.drain_timeout.has_value()) result.drained = Drain(options);
   return result;
+}
+
+absl::Status Service::Drain(const ApplyOptions& options) {
+  const Nanos deadline = clock_->Now() + std::clamp<Nanos>(*options.drain_timeout, 0, kMaxDrain);
+  for (;;) {
+    // In slices, as the registry knows neither of callers that leave nor of the end of the node.
+    const absl::Status drained = registry_->Drain(std::min(deadline, clock_->Now() + kDrainSlice));
+    if (drained.code() != absl::StatusCode::kDeadlineExceeded || clock_->Now() >= deadline) {
+      return drained;
+    }
+    if (options.cancelled != nullptr && options.cancelled()) {
+      return absl::CancelledError("nobody waits any more");
+    }
+    MutexLock lock(&commit_mu_);
+    if (closed_) return absl::UnavailableError("the node is shutting down");
+  }
 }
 
 void Service::Tell(filters::State state, const filters::ChangeSet& changes) {

@@ -94,11 +94,15 @@ class Service {
     std::optional<uint64_t> expected_revision;
     // How long to wait, after the commit, for the calls that began before it. Nanoseconds.
     std::optional<Nanos> drain_timeout;
+    // True once nobody waits for the answer any more; then draining ends. May be null.
+    std::function<bool()> cancelled;
   };
   struct ApplyResult {
     uint64_t revision = 0;
     bool changed = false;
-    absl::Status drained;  // DEADLINE_EXCEEDED says which calls still run; the commit stands
+    // Unless OK, not all older calls have ended; the commit stands. DEADLINE_EXCEEDED says how many
+    // still run, CANCELLED and UNAVAILABLE that the waiting was given up.
+    absl::Status drained;
   };
   // Errors: those of Registry::Prepare and Store::Commit; RESOURCE_EXHAUSTED (too many changes).
   // After an error nothing has changed.
@@ -112,7 +116,7 @@ class Service {
   absl::StatusOr<std::unique_ptr<Watcher>> Watch(std::optional<uint64_t> from,
                                                  std::function<void()> wake);
 
-  // Ends all watchers, after what is queued for them, and refuses new ones and commits.
+  // Ends all watchers, after what is queued for them, and drains; refuses new ones and commits.
   void Shutdown();
 
   const filters::Registry& registry() const { return *registry_; }
@@ -122,6 +126,7 @@ class Service {
  private:
   friend class Watcher;
   void Remove(Watcher* watcher);
+  absl::Status Drain(const ApplyOptions& options);
   void Tell(filters::State state, const filters::ChangeSet& changes) ABSL_LOCKS_EXCLUDED(watch_mu_);
 
   filters::Registry* const registry_;

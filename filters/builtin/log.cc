@@ -51,7 +51,7 @@ void AddCall(const orb::Call& call, std::string_view plug, LogLine* line) {
 }
 
 void AddException(const orb::Reply& reply, LogLine* line) {
-  cdr::Decoder in(reply.body.bytes, reply.body.order, reply.body.alignment);
+  cdr::Decoder in = reply.body.decoder();
   if (reply.status == ReplyStatus::kSystemException) {
     const orb::SystemException e = orb::DecodeSystemException(&in);
     line->Add("exception", orb::ExceptionName(e.id));

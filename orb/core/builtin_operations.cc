@@ -9,7 +9,7 @@ bool ServeBuiltin(const Servant& servant, Call* call) {
   if (operation.empty() || operation[0] != '_') return false;
   if (operation == "_is_a") {
     const Body& body = call->request().body;
-    cdr::Decoder in(body.bytes, body.order, body.alignment);
+    cdr::Decoder in = body.decoder();
     const std::string_view id = in.ReadString();
     if (!in.ok()) {
       call->SetSystemException({ExceptionId::kMarshal, WeirMinor::kMalformed, Completion::kNo});

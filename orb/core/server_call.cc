@@ -51,11 +51,13 @@ ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alo
   call->code_sets_ = connection->code_sets_;
   call->id_ = call_list.NextId();
   call->wire_id_ = in->id;
+  call->wire_size_ = in->wire_size;
   call->minor_ = in->request.minor;
   call->alone_ = alone;
   call->locate_ = in->kind == Incoming::Kind::kLocateRequest;
   std::swap(call->request_, in->request);
   call->progress_.store(Progress::kRunning, std::memory_order_relaxed);
+  call->runner_ = &call_list;
   return call;
 }
 
@@ -66,14 +68,17 @@ uint32_t ServerCall::Run() {
   // `progress_` has left kRunning.
   ServerConnection* const connection = connection_.get();
   const uint32_t upcall = connection->context_->dispatcher->Dispatch(CallRef(this), &servant_);
-  if (progress_.load(std::memory_order_acquire) != Progress::kDone) {
-    // Unanswered so far. From here on it can be found, for CancelRequest, until it is answered.
-    MutexLock lock(&connection->mu_);
-    connection->late_[wire_id_] = this;
-    connection->late_count_.fetch_add(1);
-    if (progress_.exchange(Progress::kLate) != Progress::kDone) return upcall;
-    connection->late_.erase(wire_id_);
-    connection->late_count_.fetch_sub(1);
+  if (progress_.load(std::memory_order_acquire) != Progress::kAnswered) {
+    {
+      // Unanswered so far. From here on it can be found, for CancelRequest, until it is answered.
+      MutexLock lock(&connection->mu_);
+      Progress expected = Progress::kRunning;
+      if (progress_.compare_exchange_strong(expected, Progress::kLate)) {
+        connection->AddLate(this);
+        return upcall;
+      }
+    }
+    if (progress_.exchange(Progress::kLeft) != Progress::kAnswered) return upcall;
   }
   PutAway();
   return upcall;
@@ -82,21 +87,24 @@ uint32_t ServerCall::Run() {
 void ServerCall::Cancel() { abandoned_.store(true, std::memory_order_relaxed); }
 
 void ServerCall::Complete() {
+  Progress progress = Progress::kRunning;
+  const bool by_runner = runner_ == &call_list;
+  if (by_runner) {
+    // Run is on this thread's stack, or over: nobody else is at it.
+    progress = progress_.load(std::memory_order_relaxed);
+  } else {
+    progress_.compare_exchange_strong(progress, Progress::kAnswering);
+  }
+  if (progress == Progress::kLate) connection_->RemoveLate(this);
   if (locate_) {
     if (!abandoned()) connection_->SendLocateReply(wire_id_, minor_, locate_status, reply_);
   } else if (request_.response_expected) {
     connection_->context_->dispatcher->FinishPhase(*this);
     if (!abandoned()) connection_->SendReply(wire_id_, minor_, reply_);
   }
-  if (progress_.load(std::memory_order_acquire) == Progress::kRunning) {
-    if (progress_.exchange(Progress::kDone) == Progress::kRunning) return;  // Run puts it away
-  }
-  {
-    MutexLock lock(&connection_->mu_);
-    connection_->late_.erase(wire_id_);
-    connection_->late_count_.fetch_sub(1);
-  }
-  PutAway();
+  if (progress == Progress::kLate) return PutAway();
+  if (by_runner) return progress_.store(Progress::kAnswered, std::memory_order_relaxed);
+  if (progress_.exchange(Progress::kAnswered) == Progress::kLeft) PutAway();
 }
 
 void ServerCall::Abandon() {

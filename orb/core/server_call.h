@@ -2,7 +2,9 @@
 // its vectors and buffers, so that steady traffic allocates nothing.
 //
 // Thread safety: as Call. Completion may race with the return of the servant's Dispatch;
-// `progress_` settles which of the two threads puts the call away.
+// `progress_` settles which of the two threads puts the call away. A call that is answered late is
+// found by its id until its reply is about to be sent: as soon as the peer has that, it may use the
+// id again.
 
 #ifndef WEIR_ORB_CORE_SERVER_CALL_H_
 #define WEIR_ORB_CORE_SERVER_CALL_H_
@@ -31,9 +33,15 @@ class ServerCall : public Call {
 
  private:
   friend struct ServerCallList;
+  friend class ServerConnection;
 
-  // kRunning: the servant's Dispatch has not returned. kLate: it has, unanswered. kDone: answered.
-  enum class Progress : uint8_t { kRunning, kLate, kDone };
+  enum class Progress : uint8_t {
+    kRunning,    // the servant's Dispatch has not returned
+    kLate,       // it has, unanswered; the call can be found by its id
+    kAnswering,  // while it ran, another thread has begun to answer
+    kAnswered,   // while it ran, the answer was sent: Run puts the call away
+    kLeft,       // it has returned while another thread answers: that one puts the call away
+  };
 
   ServerCall() = default;
   void Complete() override;
@@ -43,8 +51,10 @@ class ServerCall : public Call {
   Ref<ServerConnection> connection_;
   std::shared_ptr<Servant> servant_;
   uint32_t wire_id_ = 0;
+  size_t wire_size_ = 0;  // of the request
   GiopMinor minor_ = GiopMinor::k2;
   std::atomic<Progress> progress_{Progress::kRunning};
+  const void* runner_ = nullptr;  // the list of the thread that runs the servant
 };
 
 }  // namespace weir::orb

@@ -1,7 +1,7 @@
 // A node without an ORB, for tests of the control plane: a registry with the shipped filters, a
 // store and the control listener.
 //
-//   control_node CONTROL STORE
+//   control_node CONTROL STORE [QUEUED_EVENTS]
 //
 // Prints "ready CONTROL" with the real address on stdout, serves until SIGTERM, then shuts down
 // within a second. Exits 1 with the reason on stderr if it cannot start.
@@ -10,6 +10,7 @@
 
 #include <iostream>
 #include <memory>
+#include <string>
 
 #include "base/clock.h"
 #include "control/node.h"
@@ -17,8 +18,8 @@
 #include "tools/weir/spdlog_logger.h"
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: control_node CONTROL STORE\n";
+  if (argc != 3 && argc != 4) {
+    std::cerr << "usage: control_node CONTROL STORE [QUEUED_EVENTS]\n";
     return 2;
   }
   // Before there are threads, so that all of them leave the signal to sigwait.
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
   weir::control::NodeOptions options;
   options.control = argv[1];
   options.store = argv[2];
+  if (argc == 4) options.limits.queued_events = std::stoul(argv[3]);
   absl::StatusOr<std::unique_ptr<weir::control::Node>> node =
       weir::control::Node::Start(options, &kinds, &clock, logger.get());
   absl::Status status = node.status();

@@ -235,6 +235,15 @@ TEST(ControlNodeTest, TheSocketIsForItsUserAlone) {
   EXPECT_NE(access(dir.File("s").c_str(), F_OK), 0) << "the socket is left behind";
 }
 
+TEST(ControlNodeTest, APathMayHoldCharactersThatUrisEscape) {
+  TempDir dir;
+  const std::string path = dir.File("a b%20?#\xc3\xa4");
+  ControlNode node = StartControlNode("unix:" + path, "memory");
+  ASSERT_NE(node.process, nullptr);
+  EXPECT_EQ(access(path.c_str(), F_OK), 0);
+  EXPECT_EQ(Weir(node.address, {"list"}).exit_code, 0);
+}
+
 TEST(ControlNodeTest, ASecondNodeOnTheSameAddressIsRefusedAndTheFirstGoesOn) {
   TempDir dir;
   for (const std::string& control : {"unix:" + dir.File("s"), std::string("127.0.0.1:0")}) {

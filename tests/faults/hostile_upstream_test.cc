@@ -244,7 +244,7 @@ TEST(HostileUpstream, OneThatRefusesConnectionsIsTransientNotExecuted) {
     EXPECT_EQ(e.completed, kNo);
     EXPECT_EQ(e.minor, kWeir | 1);
   }
-  EXPECT_NE(gateway.process->err().find("refused"), std::string::npos) << gateway.process->err();
+  EXPECT_TRUE(gateway.process->WaitForLine("refused", std::chrono::seconds(5)).ok());
 }
 
 TEST(HostileUpstream, OneThatNeverAnswersIsATimeoutAndItsLateReplyIsIgnored) {
@@ -331,7 +331,14 @@ TEST(HostileUpstream, OneThatDoesNotReadCostsBoundedMemory) {
   EXPECT_EQ(answered, 240);
   EXPECT_EQ(failed, answered);
   deaf = false;
-  t.ExpectService();
+  // Connections that end only now may still be used once.
+  bool served = false;
+  for (uint32_t id = 1000; id < 1100 && !served; ++id) {
+    auto reply = t.client().Invoke(Call(id, "ping"));
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    served = reply->status == 0;
+  }
+  EXPECT_TRUE(served);
   // Each call and its request may be held until its timeout, and each connection's queue.
   EXPECT_LE(most - before, 600 * 1024) << "KiB";
   printf("memory at most: %d KiB\n", static_cast<int>(most - before));

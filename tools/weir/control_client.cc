@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "control/listen_address.h"
 #include "control/status.h"
 #include "weir/control/v1/control.grpc.pb.h"
 
@@ -71,7 +72,8 @@ class ControlClient::Impl {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // A large registry is listed in one message.
     arguments.SetMaxReceiveMessageSize(256 << 20);
-    channel_ = grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), arguments);
+    channel_ = grpc::CreateCustomChannel(control::GrpcTarget(address_),
+                                         grpc::InsecureChannelCredentials(), arguments);
     stub_ = v1::Control::NewStub(channel_);
   }
 

@@ -7,7 +7,7 @@ namespace weir::tools {
 void EchoServant::Dispatch(orb::CallRef call) {
   const std::string_view operation = call->request().operation;
   const orb::Body& body = call->request().body;
-  cdr::Decoder in(body.bytes, body.order, body.alignment);
+  cdr::Decoder in = body.decoder();
   if (operation == "ping") {
     const uint32_t value = in.ReadULong();  // unsigned: the sum may wrap
     call->NewBody().WriteULong(value + 1);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "tools/weir/bench_command.h"
 #include "tools/weir/command.h"
 #include "tools/weir/echo_command.h"
 #include "tools/weir/enable_command.h"
@@ -39,6 +40,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddStatusCommand(app, context);
 
   // Measuring.
+  AddBenchCommand(app, context);
 }
 
 int Run(int argc, char** argv) {

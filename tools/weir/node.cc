@@ -60,8 +60,8 @@ void AddNodeOptions(CLI::App* app, NodeSettings* s) {
       ->required()
       ->type_name("ENDPOINT");
   app->add_option("-c,--control", s->control,
-                  "Where the control plane listens: unix:PATH or HOST:PORT; none if not given")
-      ->envname("WEIR_CONTROL");
+                  "Where the control plane listens: unix:PATH or HOST:PORT. Default: WEIR_CONTROL; "
+                  "without that there is none");
   app->add_option("--store", s->store, "Where beta messages are kept: sqlite:FILE or memory")
       ->capture_default_str();
   app->add_flag("--allow-remote-control", s->allow_remote_control,
@@ -85,7 +85,7 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
 
   control::NodeOptions node_options;
   node_options.store = settings.store;
-  node_options.control = settings.control;
+  node_options.control = settings.control.empty() ? context->control : settings.control;
   node_options.allow_remote = settings.allow_remote_control;
   absl::StatusOr<std::unique_ptr<control::Node>> node =
       control::Node::Start(node_options, &kinds, &clock, logger.get());

@@ -36,7 +36,7 @@ absl::Status PingOnce(orb::Orb* orb, const std::shared_ptr<orb::Target>& target,
   ping.request = &request;
   if (absl::Status s = orb->invoker().Invoke(target, &ping); !s.ok()) return s;
   const orb::Body& body = ping.reply.body;
-  cdr::Decoder in(body.bytes, body.order, body.alignment);
+  cdr::Decoder in = body.decoder();
   if (ping.reply.status == orb::ReplyStatus::kSystemException) {
     const orb::SystemException e = orb::DecodeSystemException(&in);
     return ToStatus(e, StrCat("the server answered ", orb::ToString(e)));

@@ -35,12 +35,12 @@ int Bind(const std::string& path, bool live) {
 }
 
 TEST(ParseListenAddressTest, AllSpellingsAreUnderstood) {
-  EXPECT_EQ(ParseListenAddress("unix:/run/weir.sock", false)->ForGrpc(), "unix:/run/weir.sock");
-  EXPECT_EQ(ParseListenAddress("127.0.0.1:0", false)->ForGrpc(), "127.0.0.1:0");
-  EXPECT_EQ(ParseListenAddress("127.9.9.9:7", false)->ForGrpc(), "127.9.9.9:7");
-  EXPECT_EQ(ParseListenAddress("[::1]:65535", false)->ForGrpc(), "[::1]:65535");
-  EXPECT_EQ(ParseListenAddress("localhost:1", false)->ForGrpc(), "127.0.0.1:1");
-  EXPECT_EQ(ParseListenAddress("0.0.0.0:1", true)->ForGrpc(), "0.0.0.0:1");
+  EXPECT_EQ(ParseListenAddress("unix:/run/weir.sock", false)->ToString(), "unix:/run/weir.sock");
+  EXPECT_EQ(ParseListenAddress("127.0.0.1:0", false)->ToString(), "127.0.0.1:0");
+  EXPECT_EQ(ParseListenAddress("127.9.9.9:7", false)->ToString(), "127.9.9.9:7");
+  EXPECT_EQ(ParseListenAddress("[::1]:65535", false)->ToString(), "[::1]:65535");
+  EXPECT_EQ(ParseListenAddress("localhost:1", false)->ToString(), "127.0.0.1:1");
+  EXPECT_EQ(ParseListenAddress("0.0.0.0:1", true)->ToString(), "0.0.0.0:1");
 }
 
 TEST(ParseListenAddressTest, WrongSpellingsAreInvalidAndNamed) {
@@ -65,6 +65,12 @@ TEST(ParseListenAddressTest, APathTooLongForASocketIsInvalid) {
   auto address = ParseListenAddress("unix:/" + std::string(107, 'x'), false);
   EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(address.status()), HasSubstr("at most 107"));
+}
+
+TEST(GrpcTargetTest, OnlyPathsAreEscaped) {
+  EXPECT_EQ(GrpcTarget("unix:/run/weir-1.sock"), "unix:/run/weir-1.sock");
+  EXPECT_EQ(GrpcTarget("unix:/a b%20?#"), "unix:/a%20b%2520%3F%23");
+  EXPECT_EQ(GrpcTarget("[::1]:7"), "[::1]:7");
 }
 
 class CheckFreeTest : public ::testing::Test {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -27,7 +28,7 @@ class ServiceTest : public ::testing::Test {
   }
   absl::StatusOr<Service::ApplyResult> Apply(const filters::ChangeSet& changes,
                                              std::optional<uint64_t> expected = std::nullopt) {
-    return service->Apply(changes, {expected, std::nullopt});
+    return service->Apply(changes, {expected, std::nullopt, nullptr});
   }
   std::unique_ptr<Watcher> Watch(
       std::optional<uint64_t> from, std::function<void()> wake = [] {}) {
@@ -106,18 +107,42 @@ TEST_F(ServiceTest, DrainWaitsForTheCallsThatBeganBeforeTheCommit) {
   ASSERT_TRUE(node.registry.gate()->active());
   node.registry.gate()->Up(call);
 
-  auto result = service->Apply({Unplug("a")}, {std::nullopt, kMillisecond});
+  auto result = service->Apply({Unplug("a")}, {std::nullopt, kMillisecond, nullptr});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->revision, 2u) << "the commit stands";
   EXPECT_EQ(result->drained.code(), absl::StatusCode::kDeadlineExceeded);
 
   std::thread finish([&] { node.registry.gate()->Release(call); });
   // The same again, as a person would try: a no-op that waits.
-  result = service->Apply({Unplug("a")}, {std::nullopt, 60 * kSecond});
+  result = service->Apply({Unplug("a")}, {std::nullopt, 60 * kSecond, nullptr});
   finish.join();
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->drained.ok()) << result->drained;
   EXPECT_FALSE(result->changed);
+}
+
+TEST_F(ServiceTest, DrainEndsWhenNobodyWaitsAnyMoreAndWhenTheNodeEnds) {
+  ASSERT_TRUE(Apply({Plug("a"), MapUp("a", "op", "count", true)}).ok());
+  filters::FakeCall call("key", "op");
+  node.registry.gate()->Up(call);
+
+  auto result = service->Apply({Unplug("a")}, {std::nullopt, 3600 * kSecond, [] { return true; }});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->drained.code(), absl::StatusCode::kCancelled);
+
+  std::atomic<bool> draining{false};
+  std::thread shutdown([&] {
+    while (!draining) std::this_thread::yield();
+    service->Shutdown();
+  });
+  result = service->Apply({Unplug("a")}, {std::nullopt, 3600 * kSecond, [&] {
+                                            draining = true;
+                                            return false;
+                                          }});
+  shutdown.join();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->drained.code(), absl::StatusCode::kUnavailable);
+  node.registry.gate()->Release(call);
 }
 
 TEST_F(ServiceTest, AWatchWithoutARevisionBeginsWithTheState) {

@@ -1,0 +1,86 @@
+#include "tools/weir/bench_command.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "base/strings.h"
+#include "tools/bench/floor.h"
+
+namespace weir::tools {
+namespace {
+
+struct FloorFlags {
+  bench::FloorOptions options;
+  std::vector<int> cpus;
+};
+
+// Binds this process, and so the children to come, to certain CPUs.
+absl::Status Pin(const std::vector<int>& cpus) {
+  if (cpus.empty()) return absl::OkStatus();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  if (sched_setaffinity(0, sizeof set, &set) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat("--pin ", absl::StrJoin(cpus, ","), ": ",
+                                           strerror(errno),
+                                           "; `nproc` and taskset -p $$ tell "
+                                           "which CPUs there are"));
+}
+
+absl::Status RunFloor(const FloorFlags& flags, CommandContext* context) {
+  if (absl::Status s = Pin(flags.cpus); !s.ok()) return s;
+  absl::StatusOr<bench::Report> report = bench::MeasureFloor(flags.options);
+  if (!report.ok()) return report.status();
+  context->out << (context->json ? bench::RenderJson(*report) : bench::RenderTable(*report));
+  return absl::OkStatus();
+}
+
+void AddFloorCommand(CLI::App* app, CommandContext* context) {
+  CLI::App* const command = app->add_subcommand(
+      "floor", "Direct calls, filters and the gateway against a bare ping-pong and omniORB");
+  const auto flags = std::make_shared<FloorFlags>();
+  command
+      ->add_option("--batches", flags->options.interleave.rounds,
+                   "Batches of each contender, interleaved with the others'")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--calls", flags->options.interleave.calls, "Calls in a batch")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--seed", flags->options.interleave.seed, "Of the order of the batches")
+      ->capture_default_str();
+  command
+      ->add_option("--pin", flags->cpus,
+                   "Run all processes on these CPUs only, e.g. 0 or 0,1 (not pinned by default)")
+      ->delimiter(',')
+      ->check(CLI::Range(0, CPU_SETSIZE - 1))
+      ->type_name("CPU[,CPU]");
+  command
+      ->add_option("--omni-peers", flags->options.omni_peers,
+                   "Folder of omni_echo_server and omni_bench_client, if not beside this program")
+      ->type_name("DIR");
+  AddOutputOption(command, context);
+  AddExamples(command,
+              "bazel build -c opt //tools:weir //tools:bench_peers\n"
+              "bazel-bin/tools/weir/weir bench floor\n"
+              "weir bench floor --batches 200 --calls 200 -o json",
+              "Starts all servers itself, on free ports, and ends them. Compare ratios, not times; "
+              "both change\nwith the load of the machine, ratios much less. Build with -c opt.\n");
+  command->callback([flags, context] { context->status = RunFloor(*flags, context); });
+}
+
+}  // namespace
+
+void AddBenchCommand(CLI::App* app, CommandContext* context) {
+  CLI::App* const command = app->add_subcommand("bench", "Measure what calls and filters cost");
+  command->require_subcommand(1);
+  AddFloorCommand(command, context);
+}
+
+}  // namespace weir::tools
