@@ -1,7 +1,7 @@
 // Sleeping on a word of memory: Linux's futex, with a timeout.
 //
-// Thread safety: safe for concurrent use. Wake may be given the address of an object that is gone: it only hands
-// the address to the kernel.
+// Thread safety: safe for concurrent use. Wake may be given the address of an object that is gone:
+// it only hands the address to the kernel.
 
 #ifndef WEIR_BASE_FUTEX_H_
 #define WEIR_BASE_FUTEX_H_

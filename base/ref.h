@@ -16,6 +16,15 @@ namespace weir {
 class RefCounted {
  public:
   void AddRef() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // For lists that hold no reference of their own, and that the object's destructor takes it out
+  // of: false if the object is about to go.
+  bool TryAddRef() const {
+    int32_t refs = refs_.load(std::memory_order_relaxed);
+    while (refs > 0) {
+      if (refs_.compare_exchange_weak(refs, refs + 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
   void Unref() const {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }

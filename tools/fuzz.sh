@@ -27,13 +27,16 @@ if (( ${#targets[@]} == 0 )); then
   exit 1
 fi
 echo "${bold}== building ${#targets[@]} fuzz targets${plain}"
-bazel build --config=ci --config=fuzz -- "${targets[@]}"
+work=$(mktemp -d /tmp/weir-fuzz-XXXXXX)
+trap 'rm -rf "$work"' EXIT
+# The linker warns of the sanitizer's own symbols, hundreds of times.
+if ! bazel build --config=ci --config=fuzz -- "${targets[@]}" >"$work/build.log" 2>&1; then
+  grep -v 'Cannot export local symbol' "$work/build.log" >&2
+  exit 1
+fi
 bin=$(built --config=fuzz)
 share=$(( seconds / ${#targets[@]} ))
 (( share > 0 )) || share=1
-
-work=$(mktemp -d /tmp/weir-fuzz-XXXXXX)
-trap 'rm -rf "$work"' EXIT
 mkdir -p "$folder"
 
 found=0
@@ -52,10 +55,11 @@ for target in "${targets[@]}"; do
     found=$(( found + 1 ))
     cp "$work/log" "$folder/$name.log"
     tail -n 40 "$work/log"
-    echo "${bold}FOUND by $name${plain}: what it did is in $folder/$name.log; the input is"
-    ls -t "$folder/$name-"* 2>/dev/null | head -n 1 | sed 's/^/   /'
-    echo "   replay:  $program FILE"
-    echo "   keep it: cp FILE tests/fuzz/corpus/${name%_fuzz}/ (then 'bazel test $target' replays it)"
+    echo "${bold}FOUND by $name${plain}: what it did is in $folder/$name.log"
+    input=$(ls -t "$folder/$name-"* 2>/dev/null | head -n 1)
+    echo "   input:   ${input:-(none was written)}"
+    echo "   replay:  $program $input"
+    echo "   keep it: cp $input tests/fuzz/corpus/${name%_fuzz}/ (then 'bazel test $target' replays it)"
   fi
 done
 

@@ -42,6 +42,7 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
   const std::optional<uint32_t> reserved =
       pending_.Reserve(call, call->blocking_ ? kNoDeadline : request.deadline);
   if (!reserved.has_value()) {
+    if (pending_.sealed()) return false;
     call->outcome_ = Outcome::kRefused;
     call->attempt_status_ =
         ToStatus({ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo},
@@ -50,7 +51,14 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
     call->AttemptOver();
     return true;
   }
-  const uint32_t id = *id_out = call->wire_id_ = *reserved;
+  const uint32_t id = *id_out = *reserved;
+  if (call->cancellable) {
+    MutexLock lock(&call->mu_);
+    call->connection_ = Ref<ClientConnection>::Share(this);
+    call->wire_id_ = id;
+  } else {
+    call->wire_id_ = id;
+  }
   const bool oneway = !call->locate && !request.response_expected;
   BufferLease out;
   if (call->locate) {
@@ -72,23 +80,38 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
     return true;
   }
   // Broken, or closed meanwhile. Whoever closed it may have ended our call with the others; if not,
-  // it is still ours.
-  if (sent != Output::Result::kSent) Abort("the peer has closed the connection");
-  if (pending_.Take(id) == nullptr) return true;
+  // it is still ours. It is taken before the others are ended as lost: it may never have left.
+  const bool ours = pending_.Take(id) != nullptr;
+  if (sent != Output::Result::kSent) ReadLast();
+  if (!ours) return true;
   if (sent == Output::Result::kUnsent) return false;
-  EndAttempt(call, close_outcome_.load(), CloseReason());
+  if (sent == Output::Result::kFailed) {
+    EndAttempt(call, Outcome::kLost, "the connection broke while the request was being sent");
+  } else {
+    EndAttempt(call, close_outcome_.load(), CloseReason());
+  }
   return true;
 }
 
+void ClientConnection::ReadLast() {
+  // If another thread reads, it finds out: the output has shut the stream down.
+  if (!TryTakeRole()) return;
+  bool would_block = false;
+  while (!would_block && Read(orb::Wait::kNo, &would_block)) {
+  }
+  Abort("the peer does not take what is sent");
+  ReleaseRole();
+}
+
 bool ClientConnection::Usable(Nanos now) {
-  if (output_.failed()) Abort("the peer has closed the connection");
-  if (closed_.load()) return false;
+  if (output_.failed()) ReadLast();
+  if (closed()) return false;
   // A connection in steady use needs no look; one that rested may have been closed by the peer.
   constexpr Nanos kRest = 5 * kMillisecond;
   const Nanos rested = now - last_used_.load(std::memory_order_relaxed);
   last_used_.store(now, std::memory_order_relaxed);
   if (rested >= kRest && pending_.size() == 0) ReadUnasked();
-  return !closed_.load();
+  return !closed();
 }
 
 void ClientConnection::ReadUnasked() {
@@ -111,7 +134,8 @@ bool ClientConnection::Read(orb::Wait wait, bool* would_block) {
       input_.Relax();
       return true;
     case IoResult::kEnd:
-      FailAll(Outcome::kLost, "the peer closed the connection without a word");
+      FailAll(Outcome::kLost, output_.failed() ? "the peer does not take what is sent"
+                                               : "the peer closed it without a word");
       return false;
     case IoResult::kError:
       FailAll(Outcome::kLost, ErrnoText(r.error));
@@ -177,17 +201,25 @@ void ClientConnection::FailAll(Outcome outcome, std::string_view why) {
 
 void ClientConnection::Abort(std::string_view why) { FailAll(Outcome::kLost, why); }
 
-void ClientConnection::CloseInGoodOrder() {
+bool ClientConnection::CloseInGoodOrder() {
+  // Not with a call in flight that the server may have begun: it could not be told whether it may
+  // be sent again.
+  if (!pending_.SealIfEmpty()) return false;
   BufferLease out;
   codec_->EncodeClose(out.get());
-  output_.Write(out->view());
+  output_.End(out->view());
   FailAll(Outcome::kNotExecuted, "closed by this side");
+  return true;
 }
 
 void ClientConnection::Wait(Invocation* call) {
   const Nanos deadline = call->request->deadline;
   while (call->state_.load(std::memory_order_acquire) != Invocation::kOver) {
-    if (TryTakeRole()) {
+    // One that may be cancelled sleeps where it can be woken: the reactor reads for it.
+    if (call->cancellable) {
+      EnsureReader();
+      Sleep(call, deadline);
+    } else if (TryTakeRole()) {
       ReadFor(call, deadline);
       ReleaseRole();
     } else {
@@ -203,37 +235,35 @@ void ClientConnection::Wait(Invocation* call) {
 }
 
 void ClientConnection::ReadFor(Invocation* call, Nanos deadline) {
-  orb::Wait wait = orb::Wait::kShort;
-  Nanos left = kSecond;
+  // The short wait is too coarse for what is left once that is less than this.
+  constexpr Nanos kFine = 10 * kMillisecond;
+  bool hot = true;
   for (;;) {
+    Nanos left = kSecond;
     if (deadline != kNoDeadline) {
-      left = std::min(kSecond, deadline - context_->clock->Now());
+      left = std::min(left, deadline - context_->clock->Now());
       if (left <= 0) return;
-      // The short wait is too coarse for what is left.
-      if (left < 10 * kMillisecond) {
-        if (!stream_->WaitReadable(left)) return;
-        wait = orb::Wait::kNo;
-      }
     }
-    bool would_block = false;
-    const bool open = Read(wait, &would_block);
-    if (call->state_.load(std::memory_order_acquire) == Invocation::kOver) return;
-    if (!open) return;
     // Not a hot connection: wait without waking every few milliseconds.
-    if (would_block) stream_->WaitReadable(left);
-    wait = would_block ? orb::Wait::kNo : orb::Wait::kShort;
+    const bool wait_first = !hot || left < kFine;
+    if (wait_first) stream_->WaitReadable(left);
+    bool would_block = false;
+    const bool open = Read(wait_first ? orb::Wait::kNo : orb::Wait::kShort, &would_block);
+    if (!open || call->state_.load(std::memory_order_acquire) == Invocation::kOver) return;
+    hot = !would_block;
   }
 }
 
 void ClientConnection::Sleep(Invocation* call, Nanos deadline) {
-  {
+  const bool may_lead = !call->cancellable;
+  if (may_lead) {
     MutexLock lock(&mu_);
     sleepers_.push_back(call);
     sleeper_count_.fetch_add(1);
   }
   uint32_t pending = Invocation::kPending;
   // The role may have become free before we could be found; then do not sleep.
-  if (role_.load() != RoleState::kFree &&
+  if ((!may_lead || role_.load() != RoleState::kFree) &&
       call->state_.compare_exchange_strong(pending, Invocation::kSleeping)) {
     Nanos timeout = kNoDeadline;
     if (deadline != kNoDeadline) {
@@ -241,7 +271,7 @@ void ClientConnection::Sleep(Invocation* call, Nanos deadline) {
     }
     FutexWait(&call->state_, Invocation::kSleeping, timeout);
   }
-  {
+  if (may_lead) {
     MutexLock lock(&mu_);
     const auto it = std::find(sleepers_.begin(), sleepers_.end(), call);
     if (it != sleepers_.end()) {
@@ -278,15 +308,16 @@ void ClientConnection::EnsureReader() {
   RoleState free = RoleState::kFree;
   if (!role_.compare_exchange_strong(free, RoleState::kArmed)) return;
   AddRef();  // until the event has come
-  if (registered_.exchange(true)) {
-    context_->reactor->Arm(stream_->fd(), this);
-  } else {
-    context_->reactor->Add(stream_->fd(), this);
-  }
+  const bool armed = registered_.exchange(true) ? context_->reactor->Arm(stream_->fd(), this)
+                                                : context_->reactor->Add(stream_->fd(), this);
+  if (armed) return;
+  ReleaseRole();
+  Abort("the kernel has no room to watch it: see fs.epoll.max_user_watches");
+  Unref();
 }
 
 void ClientConnection::OnReady() {
-  role_.store(RoleState::kHeld);
+  role_.exchange(RoleState::kHeld);
   orb::Wait wait = orb::Wait::kNo;
   for (;;) {
     bool would_block = false;

@@ -65,7 +65,7 @@ class ClientConnection : public RefCounted, public EventHandler {
 
   // Whether a new call may be sent: not closed, and if unused for some time, then still alive.
   bool Usable(Nanos now);
-  bool closed() const { return closed_.load(); }
+  bool closed() const { return closed_.load() || pending_.sealed() || output_.failed(); }
   size_t calls_in_flight() const { return pending_.size(); }
   const std::string& name() const { return name_; }
 
@@ -78,9 +78,9 @@ class ClientConnection : public RefCounted, public EventHandler {
   void CheckTime(Nanos now);
   // Calls in flight end as lost.
   void Abort(std::string_view why);
-  // Sends CloseConnection (GIOP 1.2 lets a client do so) and closes. REQUIRES: nothing is in
-  // flight.
-  void CloseInGoodOrder();
+  // Sends CloseConnection (GIOP 1.2 lets a client do so) and closes, unless a call is in flight:
+  // then it returns false.
+  bool CloseInGoodOrder();
 
  private:
   enum class RoleState : uint8_t { kFree, kHeld, kArmed };
@@ -101,6 +101,9 @@ class ClientConnection : public RefCounted, public EventHandler {
   void OnReady() override;
   // Reads what has arrived although nothing is awaited: CloseConnection, or an end.
   void ReadUnasked();
+  // The connection does not take what we send: reads what the peer said before, which decides
+  // whether calls in flight may be sent again, and closes.
+  void ReadLast();
   void Sleep(Invocation* call, Nanos deadline);
   void EndAttempt(Invocation* call, Invocation::Outcome outcome, std::string_view why);
   std::string CloseReason() const;

@@ -15,34 +15,76 @@ EndpointPool::EndpointPool(const ClientContext* context, Transport* transport, M
       address_(std::move(address)),
       name_(StrCat(transport->name(), ":", address_)),
       slots_(std::max<size_t>(1, context->limits.max_connections_per_endpoint)),
-      connecting_(slots_.size()) {}
+      attempts_(slots_.size()) {}
 
 EndpointPool::~EndpointPool() { Close(); }
 
-std::optional<size_t> EndpointPool::Choose(uint64_t affinity, std::optional<size_t>* free) const {
+EndpointPool::Choice EndpointPool::Choose(uint64_t affinity) const {
+  Choice choice;
+  ReaderLockShared lock(&lock_);
   if (affinity != 0) {
     const size_t i = affinity % slots_.size();
-    if (slots_[i] && !slots_[i]->closed()) return i;
-    *free = i;
-    return std::nullopt;
+    if (slots_[i] && !slots_[i]->closed()) {
+      choice.open = slots_[i];
+    } else {
+      choice.free = i;
+    }
+    return choice;
   }
   std::optional<size_t> best;
   size_t fewest = 0;
   for (size_t i = 0; i < slots_.size(); ++i) {
     const ClientConnection* const c = slots_[i].get();
     if (c == nullptr || c->closed()) {
-      if (!free->has_value()) *free = i;
+      if (!choice.free.has_value()) choice.free = i;
       continue;
     }
     const size_t n = c->calls_in_flight();
-    if (n == 0) return i;
     if (!best.has_value() || n < fewest) {
       best = i;
       fewest = n;
     }
+    if (n == 0) break;
   }
-  if (free->has_value()) return std::nullopt;
-  return best;
+  if (best.has_value()) {
+    choice.open = slots_[*best];
+    if (fewest == 0) choice.free.reset();
+  }
+  return choice;
+}
+
+absl::StatusOr<Ref<ClientConnection>> EndpointPool::Open(size_t i, Nanos now, Nanos deadline) {
+  const Nanos latest = std::min(deadline, now + context_->limits.connect_timeout);
+  absl::StatusOr<std::unique_ptr<Stream>> stream;
+  {
+    Reactor::Blocking blocking(context_->reactor);
+    stream = transport_->Connect(address_, latest);
+  }
+  absl::Status outcome = stream.status();
+  Ref<ClientConnection> opened;
+  if (stream.ok()) {
+    opened = Ref<ClientConnection>::Adopt(new ClientConnection(
+        context_, *std::move(stream), messaging_->NewCodec(Role::kClient), name_));
+  }
+  Ref<ClientConnection> before =
+      opened;  // swapped with the closed one, which goes without the lock
+  std::vector<Park> parked;
+  {
+    MutexLock lock(&mu_);
+    if (closed_) outcome = absl::CancelledError("this ORB shuts down");
+    attempts_[i].connecting = false;
+    ++attempts_[i].settled;
+    attempts_[i].outcome = outcome;
+    parked.swap(attempts_[i].parked);
+    if (outcome.ok()) {
+      ReaderLockExclusive slots(&lock_);
+      std::swap(slots_[i], before);
+    }
+    settled_.SignalAll();
+  }
+  for (const Park& resume : parked) resume(outcome);
+  if (!outcome.ok()) return outcome;
+  return opened;
 }
 
 Ref<ClientConnection> EndpointPool::GetIdle(Nanos now) {
@@ -57,64 +99,44 @@ Ref<ClientConnection> EndpointPool::GetIdle(Nanos now) {
 }
 
 absl::StatusOr<Ref<ClientConnection>> EndpointPool::Get(uint64_t affinity, Nanos now,
-                                                        Nanos deadline,
-                                                        std::function<void()> park) {
+                                                        Nanos deadline, Park park) {
   for (;;) {
-    std::optional<size_t> free;
-    Ref<ClientConnection> open;
-    {
-      ReaderLockShared lock(&lock_);
-      if (const std::optional<size_t> i = Choose(affinity, &free)) open = slots_[*i];
-    }
-    // Outside the lock: a look at a connection may end it, and the calls on it.
-    if (open) {
-      if (open->Usable(now)) return open;
+    Choice choice = Choose(affinity);
+    // A look at a connection may end it, and the calls on it; so no lock is held.
+    if (!choice.free.has_value()) {
+      if (choice.open->Usable(now)) return std::move(choice.open);
       continue;
     }
+    const size_t i = *choice.free;
     {
       MutexLock lock(&mu_);
-      if (connecting_[*free]) {
-        if (park != nullptr) {
-          parked_.push_back(std::move(park));
-          return Ref<ClientConnection>();
+      Attempt& attempt = attempts_[i];
+      if (closed_) return absl::CancelledError("this ORB shuts down");
+      if (!attempt.connecting) {
+        attempt.connecting = true;
+      } else if (choice.open) {
+        return std::move(choice.open);  // busy, but better than to wait
+      } else if (park != nullptr) {
+        attempt.parked.push_back(std::move(park));
+        return Ref<ClientConnection>();
+      } else {
+        const uint64_t settled = attempt.settled;
+        while (attempt.settled == settled) {
+          if (now >= deadline) {
+            return absl::DeadlineExceededError(
+                StrCat(address_, ": no connection before the deadline"));
+          }
+          settled_.WaitFor(&mu_, std::min(100 * kMillisecond, deadline - now));
+          now = context_->clock->Now();
         }
-        settled_.WaitFor(&mu_, 100 * kMillisecond);
-        now = context_->clock->Now();
-        if (now >= deadline) {
-          return absl::DeadlineExceededError(
-              StrCat(address_, ": no connection before the deadline"));
-        }
+        if (!attempt.outcome.ok()) return attempt.outcome;
         continue;
       }
-      connecting_[*free] = true;
     }
-    const Nanos latest = std::min(deadline, now + context_->limits.connect_timeout);
-    absl::StatusOr<std::unique_ptr<Stream>> stream;
-    {
-      Reactor::Blocking blocking(context_->reactor);
-      stream = transport_->Connect(address_, latest);
-    }
-    Ref<ClientConnection> connection;
-    if (stream.ok()) {
-      connection = Ref<ClientConnection>::Adopt(new ClientConnection(
-          context_, *std::move(stream), messaging_->NewCodec(Role::kClient), name_));
-    }
-    std::vector<std::function<void()>> parked;
-    {
-      MutexLock lock(&mu_);
-      connecting_[*free] = false;
-      parked.swap(parked_);
-      if (connection) {
-        ReaderLockExclusive slots(&lock_);
-        std::swap(slots_[*free], connection);
-      }
-      settled_.SignalAll();
-    }
-    for (const std::function<void()>& resume : parked) resume();
-    if (!stream.ok()) return stream.status();
-    connection = Ref<ClientConnection>();  // the one that was there before, if any
-    ReaderLockShared lock(&lock_);
-    return slots_[*free];
+    absl::StatusOr<Ref<ClientConnection>> opened = Open(i, now, deadline);
+    // One more is not to be had; those that are there will do.
+    if (!opened.ok() && choice.open && choice.open->Usable(now)) return std::move(choice.open);
+    return opened;
   }
 }
 
@@ -128,7 +150,14 @@ std::vector<Ref<ClientConnection>> EndpointPool::Connections() const {
 }
 
 void EndpointPool::CheckDeadlines(Nanos now) {
-  for (const auto& c : Connections()) c->CheckDeadlines(now);
+  {
+    ReaderLockShared lock(&lock_);
+    for (const auto& c : slots_) {
+      if (c && c->calls_in_flight() > 0) checked_.push_back(c);
+    }
+  }
+  for (const auto& c : checked_) c->CheckDeadlines(now);
+  checked_.clear();
 }
 
 void EndpointPool::CheckTime(Nanos now) {
@@ -136,12 +165,12 @@ void EndpointPool::CheckTime(Nanos now) {
 }
 
 void EndpointPool::Close() {
+  {
+    MutexLock lock(&mu_);
+    closed_ = true;
+  }
   for (const auto& c : Connections()) {
-    if (c->calls_in_flight() == 0 && !c->closed()) {
-      c->CloseInGoodOrder();
-    } else {
-      c->Abort("this ORB shuts down");
-    }
+    if (!c->CloseInGoodOrder()) c->Abort("this ORB shuts down");
   }
 }
 

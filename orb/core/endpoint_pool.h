@@ -33,12 +33,14 @@ class EndpointPool {
   // a new one, else the one with the fewest. With affinity: the connection of that number.
   //
   // If it takes connecting, that blocks, until `deadline` or the connect timeout. While another
-  // thread is at it, the caller waits; one that gives a `park` does not, but has `park` called (by
-  // any thread) when that is settled, and gets an empty Ref.
+  // thread is at it, the caller takes a connection that is open; if there is none it waits and
+  // shares that attempt's outcome. One that gives a `park` does not wait, but has `park` called (by
+  // any thread) with that outcome, and gets an empty Ref.
   //
   // Errors: as Transport::Connect.
+  using Park = std::function<void(const absl::Status& outcome)>;
   absl::StatusOr<Ref<ClientConnection>> Get(uint64_t affinity, Nanos now, Nanos deadline,
-                                            std::function<void()> park);
+                                            Park park);
 
   // The first connection, if it is open and carries no call; as Get, or null. The usual case in a
   // few instructions.
@@ -46,17 +48,22 @@ class EndpointPool {
 
   // "tcp:orb.example:2809"
   const std::string& name() const { return name_; }
+  // By the reactor's supervisor only.
   void CheckDeadlines(Nanos now);
   void CheckTime(Nanos now);
-  // Closes what is idle in good order, and the rest anyhow.
+  // Closes what is idle in good order, and the rest anyhow. Nothing is opened any more.
   void Close();
   size_t size() const;
 
  private:
   std::vector<Ref<ClientConnection>> Connections() const;
-  // The index of the connection to use, or none if one must be opened. In `*free`, where.
-  std::optional<size_t> Choose(uint64_t affinity, std::optional<size_t>* free) const
-      ABSL_SHARED_LOCKS_REQUIRED(lock_);
+  struct Choice {
+    Ref<ClientConnection> open;  // the best one that is open, if any
+    std::optional<size_t> free;  // where a better one should be opened
+  };
+  Choice Choose(uint64_t affinity) const;
+  // Opens a connection for slot `i`, whose `connecting` the caller has set.
+  absl::StatusOr<Ref<ClientConnection>> Open(size_t i, Nanos now, Nanos deadline);
 
   const ClientContext* const context_;
   Transport* const transport_;
@@ -67,10 +74,19 @@ class EndpointPool {
   mutable ReaderLock lock_;
   std::vector<Ref<ClientConnection>> slots_ ABSL_GUARDED_BY(lock_);
 
+  // The supervisor's, which looks so often that it must not allocate each time.
+  std::vector<Ref<ClientConnection>> checked_;
+
   Mutex mu_;  // before lock_
   CondVar settled_;
-  std::vector<bool> connecting_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::function<void()>> parked_ ABSL_GUARDED_BY(mu_);
+  struct Attempt {
+    bool connecting = false;
+    uint64_t settled = 0;  // how many attempts have been
+    absl::Status outcome;  // of the last one
+    std::vector<Park> parked;
+  };
+  std::vector<Attempt> attempts_ ABSL_GUARDED_BY(mu_);  // of each slot
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace weir::orb

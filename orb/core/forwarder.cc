@@ -67,7 +67,7 @@ void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patien
     f->request->contexts.push_back({kCodeSetsContext, f->code_sets_.view()});
   }
   // All calls of one connection go the same way, and so keep their order.
-  f->affinity = reinterpret_cast<uintptr_t>(&call->peer()) / 64 | 1;
+  f->affinity = reinterpret_cast<uintptr_t>(&call->peer()) / 64;
   if (forwarder->options_.timeout != kNoDeadline) {
     f->request->deadline = forwarder->clock_->Now() + forwarder->options_.timeout;
   }

@@ -29,6 +29,7 @@ class Input {
   bool empty() const { return begin_ == end_; }
   const cdr::BlockRef& block() const { return block_; }
   void Consume(size_t n) { begin_ += n; }
+  void Discard() { begin_ = end_; }
 
   // Receives once, as much as there is room for.
   IoResult Receive(Stream* stream, Wait wait) {

@@ -79,8 +79,12 @@ class Invocation {
   std::atomic<uint32_t> wire_id_{0};
   Outcome outcome_ = Outcome::kReply;
   absl::Status attempt_status_;
+  std::string_view key_;  // the request's, as the caller set it
   int attempts_ = 0;
   int forwards_ = 0;
+  // Of the present attempt: how many of the target's addresses have failed, and how the last one.
+  size_t tried_ = 0;
+  absl::Status connect_failure_;
   bool blocking_ = false;  // a thread waits in Invoke
   // For Cancel.
   std::atomic<bool> cancelled_{false};

@@ -11,18 +11,22 @@ namespace {
 
 constexpr int kMostAttempts = 4;
 
-// "list on NameService"
-std::string WhatIsCalled(const Invocation& call) {
-  return StrCat(call.locate ? "locating " : "calling ",
-                call.locate ? "" : Escape(call.request->operation), call.locate ? "" : " on ",
-                Escape(call.request->object_key));
+// For people; a peer may send names of any length.
+std::string Readable(std::string_view name) {
+  constexpr size_t kMost = 80;
+  return name.size() <= kMost ? Escape(name) : StrCat(Escape(name.substr(0, kMost)), "...");
 }
 
-SystemException ConnectException(const absl::Status& status) {
-  WeirMinor minor = WeirMinor::kConnectFailed;
-  if (absl::IsNotFound(status)) minor = WeirMinor::kNameLookupFailed;
-  if (absl::IsDeadlineExceeded(status)) minor = WeirMinor::kConnectTimeout;
-  return {ExceptionId::kTransient, minor, Completion::kNo};
+// "calling list on NameService"
+std::string WhatIsCalled(const Invocation& call) {
+  const std::string key = Readable(call.request->object_key);
+  return call.locate ? StrCat("locating ", key)
+                     : StrCat("calling ", Readable(call.request->operation), " on ", key);
+}
+
+bool IsThisHost(std::string_view host, std::string_view hostname) {
+  return host == "localhost" || host == "127.0.0.1" || host == "::1" ||
+         (!hostname.empty() && host == hostname);
 }
 
 std::string HostOf(const Endpoint& endpoint) {
@@ -73,23 +77,32 @@ absl::StatusOr<std::shared_ptr<Target>> Invoker::NewTarget(Reference reference) 
   return std::make_shared<Target>(std::move(reference), std::move(pools));
 }
 
-bool Invoker::Start(std::shared_ptr<Target> target, Invocation* call, bool patience) {
+void Invoker::Begin(std::shared_ptr<Target> target, Invocation* call, bool blocking) {
   call->invoker_ = this;
-  call->blocking_ = false;
+  call->blocking_ = blocking;
   call->status = absl::OkStatus();
+  call->reply.Clear();
   call->attempts_ = call->forwards_ = 0;
+  call->tried_ = 0;
+  call->key_ = call->request->object_key;
   call->origin_.reset();
   call->target_ = std::move(target);
+}
+
+void Invoker::End(Invocation* call) {
+  if (!call->cancellable) return;
+  Ref<ClientConnection> last;
+  MutexLock lock(&call->mu_);
+  last = std::move(call->connection_);
+}
+
+bool Invoker::Start(std::shared_ptr<Target> target, Invocation* call, bool patience) {
+  Begin(std::move(target), call, /*blocking=*/false);
   return Run(call, patience);
 }
 
 absl::Status Invoker::Invoke(std::shared_ptr<Target> target, Invocation* call) {
-  call->invoker_ = this;
-  call->blocking_ = true;
-  call->status = absl::OkStatus();
-  call->attempts_ = call->forwards_ = 0;
-  call->origin_.reset();
-  call->target_ = std::move(target);
+  Begin(std::move(target), call, /*blocking=*/true);
   Step step;
   do {
     call->state_.store(Invocation::kPending, std::memory_order_relaxed);
@@ -102,6 +115,7 @@ absl::Status Invoker::Invoke(std::shared_ptr<Target> target, Invocation* call) {
       step = Judge(call);
     }
   } while (step == Step::kAgain);
+  End(call);
   return call->status;
 }
 
@@ -109,6 +123,7 @@ bool Invoker::Run(Invocation* call, bool patience) {
   Ref<ClientConnection> connection;
   uint32_t id = 0;
   if (Attempt(call, &connection, &id) == Step::kOver) {
+    End(call);
     call->Done();
     return true;
   }
@@ -119,8 +134,24 @@ bool Invoker::Run(Invocation* call, bool patience) {
 }
 
 void Invoker::Continue(Invocation* call) {
-  if (Judge(call) == Step::kOver) return call->Done();
+  if (Judge(call) == Step::kOver) {
+    End(call);
+    return call->Done();
+  }
+  // Nobody may be there to run what is posted, and there will be no further attempt.
+  if (closed_.load()) {
+    Run(call, false);
+    return;
+  }
   // This thread reads for others: connecting is not for it.
+  context_->reactor->Post([this, call] { Run(call, false); });
+}
+
+void Invoker::ParkedAgain(Invocation* call, const absl::Status& outcome) {
+  if (!outcome.ok()) {
+    ++call->tried_;
+    call->connect_failure_ = outcome;
+  }
   context_->reactor->Post([this, call] { Run(call, false); });
 }
 
@@ -131,16 +162,15 @@ Invoker::Step Invoker::Attempt(Invocation* call, Ref<ClientConnection>* connecti
   }
   const bool moved = call->origin_ != nullptr;
   Target& target = *call->target_;
-  if (moved || !call->keep_key) request.object_key = target.reference().object_key;
+  request.object_key = moved || !call->keep_key ? target.reference().object_key : call->key_;
   request.minor = std::min(request.minor, static_cast<GiopMinor>(target.reference().giop_minor));
-  if (call->cancelled_.load(std::memory_order_relaxed)) {
-    return Fail(call, {ExceptionId::kTransient, WeirMinor::kCancelled, Completion::kNo},
-                "cancelled by the caller");
-  }
 
-  if (call->affinity == 0 && !call->cancellable) {
+  // The usual case, in few instructions.
+  const Nanos now = context_->clock->Now();
+  if (call->affinity == 0 && call->tried_ == 0 && !call->cancellable && now < request.deadline &&
+      !closed_.load(std::memory_order_relaxed)) {
     const size_t preferred = target.preferred.load(std::memory_order_relaxed);
-    *connection = target.pools()[preferred]->GetIdle(context_->clock->Now());
+    *connection = target.pools()[preferred]->GetIdle(now);
     if (*connection) [[likely]] {
       if ((*connection)->Submit(call, id)) [[likely]]
         return Step::kWait;
@@ -155,45 +185,85 @@ Invoker::Step Invoker::AttemptAnywhere(Invocation* call, Ref<ClientConnection>* 
   Request& request = *call->request;
   const bool moved = call->origin_ != nullptr;
   Target& target = *call->target_;
-  std::function<void()> park;
+  EndpointPool::Park park;
   if (!call->blocking_) {
-    park = [this, call] { context_->reactor->Post([this, call] { Run(call, false); }); };
+    park = [this, call](const absl::Status& outcome) { ParkedAgain(call, outcome); };
   }
-  absl::Status failure;
   const size_t count = target.pools().size();
   const size_t preferred = target.preferred.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t index = (preferred + i) % count;
+  for (; call->tried_ < count; ++call->tried_) {
+    const size_t index = (preferred + call->tried_) % count;
     EndpointPool& pool = *target.pools()[index];
     // A connection may turn out to be closed when it is used: then the next one is fresh.
     for (int again = 0; again < kMostAttempts; ++again) {
+      if (closed_.load(std::memory_order_relaxed)) {
+        return Fail(call, {ExceptionId::kTransient, WeirMinor::kShuttingDown, Completion::kNo},
+                    "this ORB shuts down");
+      }
+      if (call->cancelled_.load(std::memory_order_relaxed)) {
+        return Fail(call, {ExceptionId::kTransient, WeirMinor::kCancelled, Completion::kNo},
+                    "cancelled by the caller");
+      }
+      const Nanos now = context_->clock->Now();
+      if (now >= request.deadline) {
+        return Fail(call, {ExceptionId::kTimeout, WeirMinor::kCallTimeout, Completion::kNo},
+                    "the deadline passed", "nothing was sent");
+      }
       absl::StatusOr<Ref<ClientConnection>> got =
-          pool.Get(call->affinity, context_->clock->Now(), request.deadline, park);
+          pool.Get(call->affinity, now, request.deadline, park);
       if (!got.ok()) {
-        failure = got.status();
+        call->connect_failure_ = got.status();
         break;
       }
       if (!*got) return Step::kWait;  // parked
-      if (call->cancellable) {
-        MutexLock lock(&call->mu_);
-        call->connection_ = *got;
-      }
-      if (index != preferred) target.preferred.store(index, std::memory_order_relaxed);
       *connection = *std::move(got);
+      // Before the invocation can be gone.
+      const size_t tried = std::exchange(call->tried_, 0);
+      if (tried != 0) target.preferred.store(index, std::memory_order_relaxed);
       if ((*connection)->Submit(call, id)) return Step::kWait;
+      call->tried_ = tried;
       *connection = Ref<ClientConnection>();
-      failure = absl::UnavailableError("the peer closes connections as soon as they are used");
+      call->connect_failure_ =
+          absl::UnavailableError("the peer closes connections as soon as they are used");
     }
   }
+  call->tried_ = 0;
   if (moved && call->forwards_++ < context_->limits.max_forwards) {
     // Where it moved to is gone: ask where it was first again.
     call->target_ = std::exchange(call->origin_, nullptr);
     call->target_->set_forward(nullptr);
     return Attempt(call, connection, id);
   }
-  return Fail(call, ConnectException(failure),
-              StrCat("cannot connect: ", failure.message(),
-                     absl::IsUnavailable(failure) ? "; is the server running there?" : ""));
+  return FailToConnect(call);
+}
+
+Invoker::Step Invoker::FailToConnect(Invocation* call) {
+  const absl::Status failure = std::exchange(call->connect_failure_, absl::OkStatus());
+  // The status says the address first, as the name of the peer does.
+  std::string_view why = ToStd(failure.message());
+  for (EndpointPool* const pool : call->target_->pools()) {
+    const std::string_view address =
+        std::string_view(pool->name()).substr(pool->name().find(':') + 1);
+    if (why.starts_with(address) && why.substr(address.size()).starts_with(": ")) {
+      why.remove_prefix(address.size() + 2);
+      break;
+    }
+  }
+  if (absl::IsCancelled(failure)) {
+    return Fail(call, {ExceptionId::kTransient, WeirMinor::kShuttingDown, Completion::kNo},
+                "this ORB shuts down");
+  }
+  constexpr std::string_view kWhat = "cannot connect";
+  if (absl::IsNotFound(failure)) {
+    return Fail(call, {ExceptionId::kTransient, WeirMinor::kNameLookupFailed, Completion::kNo},
+                kWhat, why, "check the name, or this host's resolver");
+  }
+  if (absl::IsDeadlineExceeded(failure)) {
+    return Fail(call, {ExceptionId::kTransient, WeirMinor::kConnectTimeout, Completion::kNo}, kWhat,
+                why, "is the host up, and does a firewall drop what is sent there?");
+  }
+  return Fail(call, {ExceptionId::kTransient, WeirMinor::kConnectFailed, Completion::kNo}, kWhat,
+              why, absl::IsUnavailable(failure) ? "is the server running there?" : "");
 }
 
 Invoker::Step Invoker::Judge(Invocation* call) {
@@ -211,28 +281,27 @@ Invoker::Step Invoker::Judge(Invocation* call) {
       }
       if (!call->locate && call->reply.status == ReplyStatus::kNeedsAddressingMode) [[unlikely]] {
         return Fail(call, {ExceptionId::kNoImplement, WeirMinor::kNone, Completion::kNo},
-                    "the server wants another addressing mode than an object key");
+                    "the server wants another addressing mode", "Weir sends object keys only");
       }
       return Step::kOver;
     }
     case Outcome::kNotExecuted:
       if (++call->attempts_ < kMostAttempts) return Step::kAgain;
       return Fail(call, {ExceptionId::kTransient, WeirMinor::kConnectionLost, Completion::kNo},
-                  "the server keeps closing its connections");
+                  "the server keeps closing its connections", "", "is it shutting down?");
     case Outcome::kLost:
-      return Fail(
-          call, {ExceptionId::kCommFailure, WeirMinor::kConnectionLost, Completion::kMaybe},
-          StrCat("connection lost while the reply was awaited: ", call->attempt_status_.message(),
-                 "; whether the call was executed is not known"));
+      return Fail(call, {ExceptionId::kCommFailure, WeirMinor::kConnectionLost, Completion::kMaybe},
+                  "connection lost", ToStd(call->attempt_status_.message()),
+                  "whether the call was executed is not known");
     case Outcome::kTimeout:
       return Fail(call, {ExceptionId::kTimeout, WeirMinor::kCallTimeout, Completion::kMaybe},
-                  "no reply before the deadline");
+                  "no reply before the deadline", "", "the server may still be executing the call");
     case Outcome::kCancelled:
       return Fail(call, {ExceptionId::kTransient, WeirMinor::kCancelled, Completion::kMaybe},
                   "cancelled by the caller");
     case Outcome::kMalformed:
       return Fail(call, {ExceptionId::kMarshal, WeirMinor::kMalformed, Completion::kYes},
-                  StrCat("malformed reply: ", call->attempt_status_.message()));
+                  "malformed reply", ToStd(call->attempt_status_.message()));
     case Outcome::kRefused:
       return Fail(call, FromStatus(call->attempt_status_), ToStd(call->attempt_status_.message()));
   }
@@ -252,7 +321,9 @@ bool Invoker::Allowed(const Target& from, const Reference& to) const {
     if (e.transport == "unix") continue;
     bool known = false;
     for (const Endpoint& f : from.reference().endpoints) {
-      known = known || f.transport == "unix" || HostOf(f) == HostOf(e);
+      // A Unix socket is of this host.
+      known = known || (f.transport == "unix" ? IsThisHost(HostOf(e), reference_context_.hostname)
+                                              : HostOf(f) == HostOf(e));
     }
     if (!known) return false;
   }
@@ -262,21 +333,23 @@ bool Invoker::Allowed(const Target& from, const Reference& to) const {
 Invoker::Step Invoker::Follow(Invocation* call, cdr::Decoder in) {
   if (++call->forwards_ > context_->limits.max_forwards) {
     return Fail(call, {ExceptionId::kTransient, WeirMinor::kForwardLoop, Completion::kNo},
-                StrCat("forwarded more than ", context_->limits.max_forwards, " times in a row"));
+                StrCat("forwarded more than ", context_->limits.max_forwards, " times in a row"),
+                "", "do servers send it in a circle?");
   }
   absl::StatusOr<Ior> ior = DecodeIor(&in);
   absl::StatusOr<Reference> reference =
       ior.ok() ? ReferenceFromIor(*std::move(ior), reference_context_) : ior.status();
   if (!reference.ok()) {
     return Fail(call, {ExceptionId::kInvObjref, WeirMinor::kMalformed, Completion::kNo},
-                StrCat("forwarded to a bad reference: ", reference.status().message()));
+                "forwarded to a bad reference", ToStd(reference.status().message()));
   }
   const std::shared_ptr<Target> origin = call->origin_ ? call->origin_ : call->target_;
   if (!Allowed(*origin, *reference)) {
     return Fail(call, {ExceptionId::kTransient, WeirMinor::kForwardRefused, Completion::kNo},
                 StrCat("forwarded to ",
                        reference->endpoints.empty() ? "nowhere" : reference->endpoints[0].address,
-                       ", which the forward policy does not allow"));
+                       ", which the forward policy does not allow"),
+                "", "if that host is trusted, allow it or use its own reference");
   }
   absl::StatusOr<std::shared_ptr<Target>> next = NewTarget(*std::move(reference));
   if (!next.ok()) return Fail(call, FromStatus(next.status()), ToStd(next.status().message()));
@@ -287,22 +360,27 @@ Invoker::Step Invoker::Follow(Invocation* call, cdr::Decoder in) {
   return Step::kAgain;
 }
 
-Invoker::Step Invoker::Fail(Invocation* call, const SystemException& e, std::string_view what) {
+Invoker::Step Invoker::Fail(Invocation* call, const SystemException& e, std::string_view what,
+                            std::string_view why, std::string_view hint) {
   const Target& target = *call->target_;
   const size_t preferred = target.preferred.load(std::memory_order_relaxed);
   call->status = ToStatus(
-      e, StrCat(target.pools()[preferred]->name(), ": ", what, ", while ", WhatIsCalled(*call)));
+      e, StrCat(target.pools()[preferred]->name(), ": ", what, " while ", WhatIsCalled(*call),
+                why.empty() ? "" : ": ", why, hint.empty() ? "" : "; ", hint));
   return Step::kOver;
 }
 
 void Invoker::Cancel(Invocation* call) {
   call->cancelled_.store(true);
   Ref<ClientConnection> connection;
+  uint32_t id;
   {
+    // Together: an id means something only on its connection.
     MutexLock lock(&call->mu_);
     connection = call->connection_;
+    id = call->wire_id_.load();
   }
-  if (connection) connection->Cancel(call->wire_id_.load(), Invocation::Outcome::kCancelled);
+  if (connection) connection->Cancel(id, Invocation::Outcome::kCancelled);
 }
 
 std::vector<EndpointPool*> Invoker::Pools() const {
@@ -314,7 +392,14 @@ std::vector<EndpointPool*> Invoker::Pools() const {
 
 void Invoker::CheckDeadlines() {
   const Nanos now = context_->clock->Now();
-  for (EndpointPool* pool : Pools()) pool->CheckDeadlines(now);
+  {
+    MutexLock lock(&mu_);
+    if (checked_.size() != pools_.size()) {
+      checked_.clear();
+      for (const auto& [name, pool] : pools_) checked_.push_back(pool.get());
+    }
+  }
+  for (EndpointPool* pool : checked_) pool->CheckDeadlines(now);
 }
 
 void Invoker::CheckTime() {
@@ -323,6 +408,7 @@ void Invoker::CheckTime() {
 }
 
 void Invoker::Close() {
+  closed_.store(true);
   for (EndpointPool* pool : Pools()) pool->Close();
 }
 

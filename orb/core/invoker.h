@@ -48,9 +48,10 @@ class Invoker {
   // exists. REQUIRES: call->cancellable was set before the start.
   void Cancel(Invocation* call);
 
+  // By the reactor's supervisor only: every few milliseconds, and every second or so.
   void CheckDeadlines();
   void CheckTime();
-  // Closes all connections.
+  // Closes all connections. What is in flight fails, and so do later calls (kShuttingDown).
   void Close();
   size_t connections() const;
 
@@ -76,7 +77,14 @@ class Invoker {
   // Asynchronous calls: makes attempts until one is submitted or all is over; after an attempt.
   bool Run(Invocation* call, bool patience);
   void Continue(Invocation* call);
-  Step Fail(Invocation* call, const SystemException& e, std::string_view what);
+  // `what` has gone wrong; `why`, if known; `hint`, if there is one, says what to do about it.
+  Step Fail(Invocation* call, const SystemException& e, std::string_view what,
+            std::string_view why = "", std::string_view hint = "");
+  Step FailToConnect(Invocation* call);
+  void Begin(std::shared_ptr<Target> target, Invocation* call, bool blocking);
+  // The invocation is over: lets go of what it holds.
+  void End(Invocation* call);
+  void ParkedAgain(Invocation* call, const absl::Status& outcome);
   bool Allowed(const Target& from, const Reference& to) const;
   EndpointPool* Pool(const Endpoint& endpoint);
   std::vector<EndpointPool*> Pools() const;
@@ -85,6 +93,9 @@ class Invoker {
   Messaging* const messaging_;
   const TransportFinder find_transport_;
   const ReferenceContext reference_context_;
+  std::atomic<bool> closed_{false};
+
+  std::vector<EndpointPool*> checked_;  // the supervisor's copy of pools_
 
   mutable Mutex mu_;
   // Bounded by the references that this process is given: an entry stays.

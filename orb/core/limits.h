@@ -17,6 +17,11 @@ struct ServerLimits {
   // Calls of one connection that have not been answered. Further ones get NO_RESOURCES. Stops a
   // peer that sends requests without end to servants that answer late.
   size_t max_calls_per_connection = 16384;
+  // Bytes of the requests that wait for a late answer, of one connection and of all together; they
+  // are kept until then, so that they can be sent again. Further calls get NO_RESOURCES. Stops
+  // peers that send large requests without end to servants that answer late.
+  size_t max_pending_bytes_per_connection = 64u << 20;
+  size_t max_pending_bytes = 512u << 20;
   // Bytes of replies waiting for a peer to read. Beyond, the connection is closed. Stops a peer
   // that asks for large replies and reads none.
   size_t max_queued_output = 64u << 20;

@@ -17,7 +17,17 @@ Orb::Orb(OrbOptions options, const Clock* clock, Logger* logger, Gate* gate)
       client_context_{&reactor_, clock, logger, options_.client},
       server_(&server_context_) {}
 
-Orb::~Orb() { reactor_.Stop(); }
+Orb::~Orb() { End(); }
+
+void Orb::End() {
+  server_.Abort();
+  if (invoker_ != nullptr) invoker_->Close();
+  reactor_.Stop();
+  // What the threads were about to open or to answer meanwhile.
+  server_.Abort();
+  if (invoker_ != nullptr) invoker_->Close();
+  reactor_.Drain();
+}
 
 void Orb::AddTransport(std::unique_ptr<Transport> transport) {
   transports_.push_back(std::move(transport));
@@ -104,8 +114,7 @@ absl::StatusOr<std::shared_ptr<Target>> Orb::Resolve(std::string_view reference)
 
 absl::Status Orb::Shutdown(Nanos deadline) {
   absl::Status status = server_.Shutdown(deadline);
-  if (invoker_ != nullptr) invoker_->Close();
-  reactor_.Stop();
+  End();
   return status;
 }
 

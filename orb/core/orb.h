@@ -47,6 +47,8 @@ class Orb {
  public:
   // `clock`, `logger` and `gate` must outlive the Orb; `gate` may be null.
   Orb(OrbOptions options, const Clock* clock, Logger* logger, Gate* gate);
+  // Without Shutdown: calls in flight fail, connections are cut. REQUIRES: no servant will answer a
+  // call later, and no thread is inside a call to the Orb.
   ~Orb();
 
   // Before Start. REQUIRES: no other of that name.
@@ -76,6 +78,8 @@ class Orb {
 
  private:
   Transport* FindTransport(std::string_view name) const;
+  // Ends whatever is left, and the threads.
+  void End();
 
   const OrbOptions options_;
   const Clock* const clock_;

@@ -1,10 +1,10 @@
 // The sending half of a connection. Any number of threads write whole messages; each message leaves
 // in one piece and, when nobody is in the way, in one system call without a lock or a copy.
 //
-// How: a flag says who is sending. A thread that finds it taken, or that finds the socket full,
-// queues its bytes; whoever holds the flag sends what is queued before it lets go. When the socket
-// is full the flag stays taken and a duplicate of the descriptor is registered for becoming
-// writable; its event goes on flushing.
+// How: a flag says who is sending. A thread that finds it taken queues its message; whoever holds
+// the flag sends what is queued before it lets go. When the socket is full, what the holder could
+// not send goes before all that others have queued, the flag stays taken, and a duplicate of the
+// descriptor is registered for becoming writable; its event goes on flushing.
 //
 // Thread safety: safe for concurrent use.
 
@@ -51,14 +51,17 @@ class Output : public EventHandler {
   ~Output() override;
 
   Result Write(std::string_view message);
+  // Sends `last` (perhaps nothing) after what is queued, and then an end of stream. Nothing can be
+  // written any more.
+  void End(std::string_view last);
 
   // Bytes wait for the peer to read: the connection should take no more work in.
   bool congested() const { return blocked_since_.load(std::memory_order_acquire) != 0; }
   // When the socket last took bytes while some were waiting; 0 if none wait.
   Nanos blocked_since() const { return blocked_since_.load(std::memory_order_acquire); }
-  // A message is being sent, or waits for that.
-  bool pending() const { return !failed() && (sending_.load() || queued_.load()); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // After End: the end has been sent, or there will be none.
+  bool ended() const { return ended_.load() || failed(); }
 
  private:
   bool TryAcquire() { return !sending_.exchange(true); }
@@ -67,7 +70,10 @@ class Output : public EventHandler {
   // True if all that was queued has left; false if the socket is full (the flag stays taken) or
   // broken.
   bool Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Behind what is queued; and the rest of what the holder of the flag was sending, before it.
   bool Enqueue(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool EnqueueRest(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool HasRoomFor(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WaitWritable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseWriteFd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Fail() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -82,6 +88,8 @@ class Output : public EventHandler {
   std::atomic<bool> sending_{false};
   std::atomic<bool> queued_{false};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> ending_{false};  // an end of stream follows what is queued
+  std::atomic<bool> ended_{false};
   std::atomic<Nanos> blocked_since_{0};
 
   Mutex mu_;

@@ -26,8 +26,8 @@ std::optional<uint32_t> PendingTable::Reserve(Invocation* call, Nanos deadline) 
     count_.fetch_sub(1);
     return std::nullopt;
   }
-  // The count admits no more than there are slots, so a free one exists; others may be quicker to
-  // take it.
+  // (A seal makes the count larger than any limit.) The count admits no more than there are slots,
+  // so a free one exists; others may be quicker to take it.
   for (;;) {
     for (uint32_t c = 0; c < kSlots / kChunk; ++c) {
       Chunk* const chunk = GetChunk(c);
@@ -35,7 +35,7 @@ std::optional<uint32_t> PendingTable::Reserve(Invocation* call, Nanos deadline) 
       while (~used != 0) {
         const int bit = std::countr_one(used);
         if (!chunk->used.compare_exchange_weak(used, used | (uint64_t{1} << bit),
-                                               std::memory_order_acquire)) {
+                                               std::memory_order_seq_cst)) {
           continue;
         }
         Slot& slot = chunk->slots[bit];
@@ -60,6 +60,11 @@ void PendingTable::Free(uint32_t id) {
       .load(std::memory_order_acquire)
       ->used.fetch_and(~(uint64_t{1} << (index % kChunk)), std::memory_order_release);
   count_.fetch_sub(1);
+}
+
+bool PendingTable::SealIfEmpty() {
+  uint64_t none = 0;
+  return count_.compare_exchange_strong(none, kSealed) || none == kSealed;
 }
 
 void PendingTable::Publish(uint32_t id) { SlotOf(id).id.store(id); }
@@ -88,7 +93,7 @@ void PendingTable::ForEach(const std::function<void(uint32_t, Nanos)>& visit) co
   for (const std::atomic<Chunk*>& c : chunks_) {
     const Chunk* const chunk = c.load(std::memory_order_acquire);
     if (chunk == nullptr) return;  // chunks are added in order
-    if (chunk->used.load(std::memory_order_relaxed) == 0) continue;
+    if (chunk->used.load() == 0) continue;
     for (const Slot& slot : chunk->slots) {
       const uint32_t id = slot.id.load(std::memory_order_acquire);
       const Nanos deadline = slot.deadline.load(std::memory_order_acquire);

@@ -39,16 +39,20 @@ class PendingTable {
   // The call that waits for `id`, no longer waiting; null if there is none (any more).
   Invocation* Take(uint32_t id);
   bool Waiting(uint32_t id) const;
+  // Lets no call in any more, if there is none now; returns whether there is none.
+  bool SealIfEmpty();
+  bool sealed() const { return (count_.load() & kSealed) != 0; }
   // Calls `visit` with each waiting id and its deadline, in no order. Ids may come and go
   // meanwhile.
   void ForEach(const std::function<void(uint32_t id, Nanos deadline)>& visit) const;
 
-  size_t size() const { return count_.load(); }
+  size_t size() const { return count_.load() & (kSealed - 1); }
 
  private:
   static constexpr int kSlotBits = 15;
   static constexpr uint32_t kSlots = 1u << kSlotBits;
   static constexpr uint32_t kChunk = 64;
+  static constexpr uint64_t kSealed = uint64_t{1} << 63;
 
   struct Slot {
     // The id that waits here, or 0 (never an id that is given out) if none does.
@@ -67,7 +71,7 @@ class PendingTable {
   void Free(uint32_t id);
 
   const size_t limit_;
-  std::atomic<size_t> count_{0};
+  std::atomic<uint64_t> count_{0};  // calls, and kSealed
   std::atomic<Chunk*> chunks_[kSlots / kChunk] = {};
 };
 

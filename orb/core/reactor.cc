@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,30 +11,7 @@
 
 #include "base/strings.h"
 
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#include <sys/syscall.h>
-#endif
-
 namespace weir::orb {
-namespace {
-
-#if defined(__SANITIZE_THREAD__)
-// ThreadSanitizer does not know that what comes before a descriptor is armed again happens before
-// its next event, nor that the thread that gets the event may close it while this call returns.
-void ControlEpoll(int epoll_fd, int operation, int fd, epoll_event* event) {
-  __tsan_release(event->data.ptr);
-  syscall(SYS_epoll_ctl, epoll_fd, operation, fd, event);
-}
-void Ready(void* handler) { __tsan_acquire(handler); }
-#else
-void ControlEpoll(int epoll_fd, int operation, int fd, epoll_event* event) {
-  epoll_ctl(epoll_fd, operation, fd, event);
-}
-void Ready(void*) {}
-#endif
-
-}  // namespace
 
 // Posted work, announced by an eventfd. Level triggered through re-arming: while tasks are left, it
 // is armed.
@@ -134,6 +112,15 @@ void Reactor::Stop() {
   close(bell);
 }
 
+void Reactor::Drain() {
+  // Bounded, so that a peer that sends without end cannot keep us.
+  epoll_event event;
+  for (int i = 0; i < 1'000'000; ++i) {
+    if (epoll_wait(epoll_fd_, &event, 1, 0) <= 0) return;
+    if (event.data.ptr != nullptr) Handle(static_cast<EventHandler*>(event.data.ptr));
+  }
+}
+
 void Reactor::Spawn(bool permanent) {
   for (std::thread& t : left_) t.join();
   left_.clear();
@@ -141,22 +128,28 @@ void Reactor::Spawn(bool permanent) {
   threads_.emplace_back([this, permanent] { Work(permanent); });
 }
 
-// The calling thread has nothing more to do: somebody else joins it, later.
-void Reactor::Leave() {
+// The calling thread has nothing more to do: somebody else joins it, later. False: it is the last
+// one that watches (the others may be blocked for long), and must go on.
+bool Reactor::Leave() {
   MutexLock lock(&mu_);
+  if (watchers_.load() == 0) return false;
   for (auto t = threads_.begin(); t != threads_.end(); ++t) {
     if (t->get_id() != std::this_thread::get_id()) continue;
     left_.push_back(std::move(*t));
     threads_.erase(t);
-    return;
+    break;
   }
+  return true;
 }
 
-void Reactor::Control(int fd, EventHandler* handler, bool add, bool write) {
+bool Reactor::Control(int fd, EventHandler* handler, bool add, bool write) {
   epoll_event event{};
   event.events = (write ? EPOLLOUT : EPOLLIN | EPOLLRDHUP) | EPOLLONESHOT;
   event.data.ptr = handler;
-  ControlEpoll(epoll_fd_, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+  handler->handed_over_.store(true, std::memory_order_release);
+  // Not by the library's function: ThreadSanitizer takes that for a use of `fd`, which the thread
+  // that gets the event may close before this call has returned.
+  return syscall(SYS_epoll_ctl, epoll_fd_, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) == 0;
 }
 
 void Reactor::Remove(int fd) { epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
@@ -172,32 +165,25 @@ void Reactor::Work(bool permanent) {
     // One event at a time: a second one would have to wait for what the first leads to.
     const int n = epoll_wait(epoll_fd_, &event, 1, timeout_ms);
     watchers_.fetch_sub(1, std::memory_order_relaxed);
-    if (n == 0) {
-      Leave();
-      break;
-    }
-    if (n < 0 || event.data.ptr == nullptr) continue;
-    Ready(event.data.ptr);
-    static_cast<EventHandler*>(event.data.ptr)->OnReady();
+    if (n == 0 && Leave()) break;
+    if (n <= 0 || event.data.ptr == nullptr) continue;
+    Handle(static_cast<EventHandler*>(event.data.ptr));
   }
   thread_count_.fetch_sub(1);
 }
 
 void Reactor::Alarm() {
-  if (alarmed_.load(std::memory_order_relaxed) || alarmed_.exchange(true)) return;
+  if (alarmed_.load() || alarmed_.exchange(true)) return;
   MutexLock lock(&mu_);
   wake_supervisor_.Signal();
 }
 
-// Adds a thread if, since the last look, no thread has begun to watch and at least one is blocked.
-bool Reactor::GrowIfStuck(uint64_t* last_waits) {
+// Adds a thread if the pool is stuck and no thread has begun to watch since the last look.
+void Reactor::GrowIfStuck(uint64_t* last_waits) {
   const uint64_t waits = waits_.load(std::memory_order_relaxed);
-  const bool stuck = watchers_.load() == 0 && blocked_.load() > 0;
-  if (!stuck) return false;
   if (waits == *last_waits && threads_.size() < static_cast<size_t>(options_.max_threads))
     Spawn(/*permanent=*/false);
   *last_waits = waits;
-  return true;
 }
 
 void Reactor::Supervise() {
@@ -216,9 +202,13 @@ void Reactor::Supervise() {
           look_at = now + kLook;
         } else if (now >= look_at) {
           look_at = now + kLook;
-          if (!GrowIfStuck(&last_waits)) {
-            look_at = kNoDeadline;
+          if (Stuck()) {
+            GrowIfStuck(&last_waits);
+          } else {
             alarmed_.store(false);
+            // A thread that blocked a moment ago has found the alarm still on.
+            if (Stuck()) alarmed_.store(true);
+            if (!alarmed_.load()) look_at = kNoDeadline;
           }
         }
       }

@@ -47,6 +47,12 @@ class EventHandler {
   // The descriptor is ready, or has failed. The caller owns the handler's input until it arms it
   // again.
   virtual void OnReady() = 0;
+
+ private:
+  friend class Reactor;
+  // Carries what the thread that arms has written to the one that gets the event, in terms of the
+  // language: the kernel orders the two, but says nothing of it to the compiler.
+  std::atomic<bool> handed_over_{false};
 };
 
 class Reactor {
@@ -59,14 +65,18 @@ class Reactor {
   // Wakes and joins all threads. What is registered stays so, and gets no more events.
   // REQUIRES: not called on a thread of this reactor.
   void Stop();
+  // After Stop: handles what is ready and runs what was posted, on the calling thread, until
+  // nothing is left. So what was told to end before really ends.
+  void Drain();
 
   // Registers `fd`, or arms it again, for one event. `handler` must live until the event has come
   // or the descriptor is closed. The handler may be running on another thread before this returns.
-  void Add(int fd, EventHandler* handler) { Control(fd, handler, true, false); }
-  void Arm(int fd, EventHandler* handler) { Control(fd, handler, false, false); }
+  // False: the kernel has no room for it, and no event will come.
+  bool Add(int fd, EventHandler* handler) { return Control(fd, handler, true, false); }
+  bool Arm(int fd, EventHandler* handler) { return Control(fd, handler, false, false); }
   // The same, for becoming writable.
-  void AddForWrite(int fd, EventHandler* handler) { Control(fd, handler, true, true); }
-  void ArmForWrite(int fd, EventHandler* handler) { Control(fd, handler, false, true); }
+  bool AddForWrite(int fd, EventHandler* handler) { return Control(fd, handler, true, true); }
+  bool ArmForWrite(int fd, EventHandler* handler) { return Control(fd, handler, false, true); }
 
   // Forgets `fd`. Needed where a duplicate of the descriptor stays open: closing alone forgets it
   // only with the last one. REQUIRES: not armed, or the caller does not mind one more event.
@@ -108,19 +118,27 @@ class Reactor {
   class Tasks;
 
   void BeginBlocking() {
-    blocked_.fetch_add(1, std::memory_order_relaxed);
-    if (watchers_.load(std::memory_order_relaxed) == 0) [[unlikely]]
+    // Sequentially consistent, as Supervise's counterpart is: either it sees this thread, or this
+    // thread sees that the alarm is off.
+    blocked_.fetch_add(1);
+    if (watchers_.load() == 0) [[unlikely]]
       Alarm();
   }
   void EndBlocking() { blocked_.fetch_sub(1, std::memory_order_relaxed); }
   // Makes the supervisor look at the pool within a tick.
   void Alarm();
 
-  void Control(int fd, EventHandler* handler, bool add, bool write);
+  bool Control(int fd, EventHandler* handler, bool add, bool write);
+  static void Handle(EventHandler* handler) {
+    (void)handler->handed_over_.load(std::memory_order_acquire);
+    handler->OnReady();
+  }
   void Work(bool permanent);
   void Supervise();
-  bool GrowIfStuck(uint64_t* last_waits) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Leave();
+  // No thread watches and at least one is blocked.
+  bool Stuck() const { return blocked_.load() > 0 && watchers_.load() == 0; }
+  void GrowIfStuck(uint64_t* last_waits) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Leave();
   void Spawn(bool permanent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const ReactorOptions options_;

@@ -130,12 +130,21 @@ void Server::Closed(ServerConnection* connection) {
   changed_.SignalAll();
 }
 
-// A connection in the set has its first reference: it cannot go while the lock is held.
+// To be dropped without the lock: the last reference leads to Closed.
 std::vector<Ref<ServerConnection>> Server::Connections() const {
   MutexLock lock(&mu_);
   std::vector<Ref<ServerConnection>> result;
   result.reserve(connections_.size());
-  for (ServerConnection* c : connections_) result.push_back(Ref<ServerConnection>::Share(c));
+  for (ServerConnection* c : connections_) {
+    if (c->TryAddRef()) result.push_back(Ref<ServerConnection>::Adopt(c));
+  }
+  return result;
+}
+
+std::vector<Server::Listener*> Server::Listeners() const {
+  MutexLock lock(&mu_);
+  std::vector<Listener*> result;
+  for (const auto& l : listeners_) result.push_back(l.get());
   return result;
 }
 
@@ -156,8 +165,17 @@ ServerStats Server::stats() const {
 void Server::CheckTime() {
   const Nanos now = context_->clock->Now();
   for (const auto& connection : Connections()) connection->CheckTime(now);
-  MutexLock lock(&mu_);
-  for (const auto& listener : listeners_) listener->WakeIfResting();
+  // Not under the lock: a listener holds its own while it brings a connection here.
+  for (Listener* listener : Listeners()) listener->WakeIfResting();
+}
+
+void Server::CloseListeners() {
+  for (Listener* listener : Listeners()) listener->Close();
+}
+
+void Server::Abort() {
+  CloseListeners();
+  for (const auto& connection : Connections()) connection->Abort("");
 }
 
 void Server::LendInput() {
@@ -166,12 +184,7 @@ void Server::LendInput() {
 }
 
 absl::Status Server::Shutdown(Nanos deadline) {
-  std::vector<Listener*> listeners;
-  {
-    MutexLock lock(&mu_);
-    for (const auto& l : listeners_) listeners.push_back(l.get());
-  }
-  for (Listener* l : listeners) l->Close();
+  CloseListeners();
   // Peers that have been told need not close their side at once, or ever.
   constexpr Nanos kLinger = 500 * kMillisecond;
   Nanos all_told_at = kNoDeadline;

@@ -39,6 +39,8 @@ class Server {
  public:
   // `context->closed` is set here; the rest must be filled in and outlive the server.
   explicit Server(ServerContext* context);
+  // REQUIRES: all connections are gone: the reactor has drained after Abort, and no servant still
+  // has a call to answer.
   ~Server();
 
   absl::StatusOr<ListeningEndpoint> Listen(const EndpointName& name, Transport* transport,
@@ -50,6 +52,8 @@ class Server {
   // idle. DEADLINE_EXCEEDED, with the number of calls cut off, if that is not done by `deadline`;
   // the rest is then aborted.
   absl::Status Shutdown(Nanos deadline);
+  // Stops accepting and ends all connections now.
+  void Abort();
 
   // From the reactor's supervisor, every second or so; every few milliseconds while servants block.
   void CheckTime();
@@ -61,6 +65,8 @@ class Server {
 
   void Accepted(Listener* listener, std::unique_ptr<Stream> stream);
   void Closed(ServerConnection* connection);
+  void CloseListeners();
+  std::vector<Listener*> Listeners() const;
   std::vector<Ref<ServerConnection>> Connections() const;
 
   ServerContext* const context_;
@@ -68,6 +74,7 @@ class Server {
   mutable Mutex mu_;
   CondVar changed_;
   std::vector<std::unique_ptr<Listener>> listeners_ ABSL_GUARDED_BY(mu_);
+  // Without references: a connection's destructor takes it out.
   absl::flat_hash_set<ServerConnection*> connections_ ABSL_GUARDED_BY(mu_);
   uint64_t accepted_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t refused_ ABSL_GUARDED_BY(mu_) = 0;

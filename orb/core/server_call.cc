@@ -51,6 +51,7 @@ ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alo
   call->code_sets_ = connection->code_sets_;
   call->id_ = call_list.NextId();
   call->wire_id_ = in->id;
+  call->wire_size_ = in->wire_size;
   call->minor_ = in->request.minor;
   call->alone_ = alone;
   call->locate_ = in->kind == Incoming::Kind::kLocateRequest;
@@ -73,8 +74,7 @@ uint32_t ServerCall::Run() {
       MutexLock lock(&connection->mu_);
       Progress expected = Progress::kRunning;
       if (progress_.compare_exchange_strong(expected, Progress::kLate)) {
-        connection->late_[wire_id_] = this;
-        connection->late_count_.fetch_add(1);
+        connection->AddLate(this);
         return upcall;
       }
     }
@@ -95,11 +95,7 @@ void ServerCall::Complete() {
   } else {
     progress_.compare_exchange_strong(progress, Progress::kAnswering);
   }
-  if (progress == Progress::kLate) {
-    MutexLock lock(&connection_->mu_);
-    connection_->late_.erase(wire_id_);
-    connection_->late_count_.fetch_sub(1);
-  }
+  if (progress == Progress::kLate) connection_->RemoveLate(this);
   if (locate_) {
     if (!abandoned()) connection_->SendLocateReply(wire_id_, minor_, locate_status, reply_);
   } else if (request_.response_expected) {

@@ -33,6 +33,7 @@ class ServerCall : public Call {
 
  private:
   friend struct ServerCallList;
+  friend class ServerConnection;
 
   enum class Progress : uint8_t {
     kRunning,    // the servant's Dispatch has not returned
@@ -50,6 +51,7 @@ class ServerCall : public Call {
   Ref<ServerConnection> connection_;
   std::shared_ptr<Servant> servant_;
   uint32_t wire_id_ = 0;
+  size_t wire_size_ = 0;  // of the request
   GiopMinor minor_ = GiopMinor::k2;
   std::atomic<Progress> progress_{Progress::kRunning};
   const void* runner_ = nullptr;  // the list of the thread that runs the servant

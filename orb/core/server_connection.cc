@@ -16,15 +16,15 @@ ServerConnection::ServerConnection(const ServerContext* context, std::unique_ptr
       codec_(std::move(codec)),
       peer_{std::string(transport), stream_->peer_address()},
       output_(stream_.get(), context->reactor, context->clock, context->limits.max_queued_output,
-              {[this] { AddRef(); }, [this] { Unref(); },
-               [this] {
-                 EndOutput();
-                 ResumeReading();
-               }}) {}
+              {[this] { AddRef(); }, [this] { Unref(); }, [this] { ResumeReading(); }}) {}
 
-ServerConnection::~ServerConnection() = default;
+ServerConnection::~ServerConnection() { context_->closed(this); }
 
-void ServerConnection::Open() { context_->reactor->Add(stream_->fd(), this); }
+void ServerConnection::Open() {
+  if (context_->reactor->Add(stream_->fd(), this)) return;
+  LogInputError("the kernel has no room to watch the connection: see fs.epoll.max_user_watches");
+  Close();
+}
 
 void ServerConnection::OnReady() {
   // What a previous owner has left, if the input was lent on.
@@ -190,11 +190,29 @@ bool ServerConnection::BeginCall() {
 
 void ServerConnection::EndCall() { state_.fetch_sub(1); }
 
+void ServerConnection::AddLate(ServerCall* call) {
+  late_[call->wire_id_] = call;
+  late_count_.fetch_add(1);
+  late_bytes_ += call->wire_size_;
+  context_->pending_bytes.fetch_add(call->wire_size_, std::memory_order_relaxed);
+}
+
+void ServerConnection::RemoveLate(ServerCall* call) {
+  MutexLock lock(&mu_);  // after which AddLate is over
+  context_->pending_bytes.fetch_sub(call->wire_size_, std::memory_order_relaxed);
+  late_.erase(call->wire_id_);
+  late_count_.fetch_sub(1);
+  late_bytes_ -= call->wire_size_;
+}
+
 ServerConnection::Next ServerConnection::HandleRequest(Incoming* in) {
   calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // After our CloseConnection a request is not to be executed: the peer will send it again
   // elsewhere.
   if (!BeginCall()) return Next::kGoOn;
+  const ServerLimits& limits = context_->limits;
+  bool too_much =
+      context_->pending_bytes.load(std::memory_order_relaxed) > limits.max_pending_bytes;
   if (late_count_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     MutexLock lock(&mu_);
     if (late_.contains(in->id)) {
@@ -202,12 +220,14 @@ ServerConnection::Next ServerConnection::HandleRequest(Incoming* in) {
       EndCall();
       return Next::kClose;
     }
+    too_much = too_much || late_bytes_ > limits.max_pending_bytes_per_connection;
   }
-  if (calls_in_progress() > context_->limits.max_calls_per_connection) [[unlikely]] {
+  if (too_much || calls_in_progress() > limits.max_calls_per_connection) [[unlikely]] {
     in->kind = Incoming::Kind::kReject;
     in->exception = {ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo};
-    in->error =
-        StrCat("more than ", context_->limits.max_calls_per_connection, " calls in progress");
+    in->error = too_much
+                    ? "too many bytes of requests wait for late answers"
+                    : StrCat("more than ", limits.max_calls_per_connection, " calls in progress");
     EndCall();
     return Handle(in);
   }
@@ -274,21 +294,15 @@ bool ServerConnection::TryCloseInGoodOrder() {
   if (state_.compare_exchange_strong(idle, kClosing)) {
     BufferLease out;
     codec_->EncodeClose(out.get());
-    output_.Write(out->view());
-    farewell_said_.store(true);
+    // The peer reads the message, then the end, and closes: its end of stream is our last event.
+    output_.End(out->view());
   }
-  EndOutput();
-  return output_ended_.load();
-}
-
-// The peer reads our last message, then the end, and closes: its end of stream is our last event.
-void ServerConnection::EndOutput() {
-  if (!farewell_said_.load() || output_.pending()) return;
-  if (!output_ended_.exchange(true)) stream_->ShutdownSend();
+  return output_.ended();
 }
 
 void ServerConnection::Abort(std::string_view reason) {
   if (!reason.empty()) LogInputError(reason);
+  state_.fetch_or(kClosing);  // what has arrived and is not read yet is not served any more
   stream_->Shutdown();
   // A connection that waits for its output to drain is not armed for input: it must be found again.
   ResumeReading();
@@ -296,12 +310,11 @@ void ServerConnection::Abort(std::string_view reason) {
 
 void ServerConnection::CheckTime(Nanos now) {
   const ServerLimits& limits = context_->limits;
-  if (ended_.load()) return;
-
   const Nanos blocked = output_.blocked_since();
   if (blocked != 0 && now - blocked > limits.write_timeout) {
     return Abort("the peer has read nothing for the write timeout while replies wait");
   }
+  if (ended_.load()) return;
 
   const Nanos partial = partial_since_.load(std::memory_order_relaxed);
   if (partial != partial_seen_) {
@@ -339,15 +352,20 @@ void ServerConnection::LogInputError(std::string_view what) {
 // The owner of the input, once.
 void ServerConnection::Close() {
   ended_.store(true);
-  // What the peer has not read yet of our last message must not be destroyed by closing on unread
-  // input.
-  stream_->ShutdownSend();
+  output_.End("");
+  // Closing on unread input would make the kernel destroy what the peer has not read yet of our
+  // last message.
+  input_.Discard();
+  for (int i = 0; i < 64; ++i) {
+    if (input_.Receive(stream_.get(), Wait::kNo).kind != IoResult::kBytes) break;
+    input_.Discard();
+  }
+  input_.Relax();
   {
     MutexLock lock(&mu_);
     for (const auto& [id, call] : late_) call->Cancel();
   }
   context_->reactor->Remove(stream_->fd());
-  context_->closed(this);
   Unref();
 }
 

@@ -3,15 +3,15 @@
 // Life cycle:
 //  1. The listener accepts a stream and registers the connection; nobody owns its input.
 //  2. Its event gives one thread the input. That thread receives, decodes and serves, stays while
-//  the connection is
-//     hot and others watch, and then arms the connection again.
-//     While that thread is inside a servant that may block, the supervisor may lend the input on,
-//     so that the connection's further requests do not wait; the thread finds out when the servant
-//     returns.
+//     the connection is hot and others watch, and then arms the connection again. While that thread
+//     is inside a servant that may block, the supervisor may lend the input on, so that the
+//     connection's further requests do not wait; the thread finds out when the servant returns.
 //  3. A call that is answered later holds a reference; its answer is sent by whoever completes it.
 //  4. The connection ends by the peer's end of stream, an error, or in good order: a
-//  CloseConnection is sent
-//     when no call is in progress, and what still arrives is dropped unread.
+//     CloseConnection is sent when no call is in progress, and what still arrives is dropped
+//     unread.
+//  5. It goes, and the server forgets it, when nobody reads from it, all that was queued has been
+//     sent (or the write timeout has come), and the last of its calls has been answered.
 //
 // Thread safety: as noted at each group of members.
 
@@ -49,8 +49,10 @@ struct ServerContext {
   const Clock* clock;
   Logger* logger;
   ServerLimits limits;
-  // Called once, when the connection has ended and no thread reads from it any more.
+  // Called once, by the connection's destructor.
   std::function<void(ServerConnection*)> closed;
+  // Of the requests of all connections that wait for a late answer.
+  mutable std::atomic<size_t> pending_bytes{0};
 };
 
 class ServerConnection : public RefCounted, public EventHandler {
@@ -111,10 +113,11 @@ class ServerConnection : public RefCounted, public EventHandler {
   void SendReply(uint32_t id, GiopMinor minor, const Reply& reply);
   void SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status, const Reply& reply);
   bool BeginCall();
+  // Remembers and forgets a call that is answered late.
+  void AddLate(ServerCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RemoveLate(ServerCall* call);
   void EndCall();
   void ResumeReading();
-  // Ends our side of the stream once CloseConnection has been sent and nothing waits before it.
-  void EndOutput();
 
   const ServerContext* const context_;
   const std::unique_ptr<Stream> stream_;
@@ -129,12 +132,10 @@ class ServerConnection : public RefCounted, public EventHandler {
   Output output_;
   std::atomic<uint32_t> state_{0};  // calls in progress, and kClosing
   std::atomic<uint64_t> calls_{0};
-  std::atomic<Nanos> partial_since_{
-      0};  // when the unfinished message began to arrive; 0: there is none
+  // When the unfinished message began to arrive; 0: there is none.
+  std::atomic<Nanos> partial_since_{0};
   std::atomic<uint64_t> received_{0};  // bytes, ever
   std::atomic<bool> ended_{false};
-  std::atomic<bool> farewell_said_{false};  // CloseConnection is sent or queued
-  std::atomic<bool> output_ended_{false};
   std::atomic<uint32_t> late_count_{0};
 
   // The current or last upcall of the input's owner: its number, then two bits of UpcallState.
@@ -154,7 +155,8 @@ class ServerConnection : public RefCounted, public EventHandler {
   // Calls whose servant has returned without an answer, by request id: for CancelRequest and
   // duplicates.
   absl::flat_hash_map<uint32_t, ServerCall*> late_ ABSL_GUARDED_BY(mu_);
-  bool paused_ ABSL_GUARDED_BY(mu_) = false;  // not reading, until the output has drained
+  size_t late_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // of their requests
+  bool paused_ ABSL_GUARDED_BY(mu_) = false;    // not reading, until the output has drained
 };
 
 }  // namespace weir::orb

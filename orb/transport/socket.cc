@@ -114,9 +114,22 @@ absl::StatusOr<UniqueFd> ConnectSocket(const sockaddr* address, socklen_t length
                                        std::string_view where, Nanos deadline, const Clock& clock) {
   UniqueFd fd(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return ErrnoStatus(errno, where);
-  if (connect(fd.get(), address, length) != 0) {
-    // A Unix socket answers EAGAIN when the listener's backlog is full: there is nothing to wait
-    // on.
+  Nanos pause = kMillisecond;
+  while (connect(fd.get(), address, length) != 0) {
+    // A Unix socket answers EAGAIN while the listener's queue is full. There is nothing to wait on,
+    // so it is tried again from time to time.
+    if (errno == EAGAIN) {
+      const Nanos left = deadline == kNoDeadline ? pause : deadline - clock.Now();
+      if (left <= 0) {
+        return absl::DeadlineExceededError(
+            StrCat(where, ": the server accepts no connections (its queue of them is full)"));
+      }
+      const Nanos rest = std::min(pause, left);
+      const timespec t{static_cast<time_t>(rest / kSecond), static_cast<long>(rest % kSecond)};
+      nanosleep(&t, nullptr);
+      pause = std::min(pause * 2, 50 * kMillisecond);
+      continue;
+    }
     if (errno != EINPROGRESS) return ErrnoStatus(errno, where);
     for (;;) {
       const Nanos left = deadline == kNoDeadline ? kSecond : deadline - clock.Now();
@@ -132,6 +145,7 @@ absl::StatusOr<UniqueFd> ConnectSocket(const sockaddr* address, socklen_t length
     socklen_t size = sizeof error;
     getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) return ErrnoStatus(error, where);
+    break;
   }
   fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
   return fd;

@@ -168,9 +168,17 @@ absl::StatusOr<std::unique_ptr<Stream>> TcpTransport::Connect(std::string_view a
       failure = fd.status();
       continue;
     }
-    Tune(fd->get(), options_);
     sockaddr_storage peer{};
     std::memcpy(&peer, a->ai_addr, a->ai_addrlen);
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    if (getsockname(fd->get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+        Format(own) == Format(peer)) {
+      // Nobody listens, and the kernel chose that very port for our end: TCP connects it to itself.
+      failure = ErrnoStatus(ECONNREFUSED, address);
+      continue;
+    }
+    Tune(fd->get(), options_);
     return std::make_unique<SocketStream>(*std::move(fd), Format(peer), options_);
   }
   return failure;

@@ -80,6 +80,23 @@ class UnixAcceptor : public Acceptor {
   ino_t inode_ = 0;
 };
 
+// Takes the lock file at `path`; the file may be removed by its last owner at any moment.
+absl::StatusOr<UniqueFd> TakeLock(const std::string& path, std::string_view socket_path) {
+  for (;;) {
+    UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock) return ErrnoStatus(errno, StrCat("cannot listen on ", socket_path, " (", path, ")"));
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      return absl::UnavailableError(
+          StrCat("cannot listen on ", socket_path, ": another process serves it already"));
+    }
+    struct stat ours, there;
+    if (fstat(lock.get(), &ours) == 0 && stat(path.c_str(), &there) == 0 &&
+        ours.st_ino == there.st_ino && ours.st_dev == there.st_dev) {
+      return lock;
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Acceptor>> UnixTransport::Listen(std::string_view address) {
@@ -89,12 +106,8 @@ absl::StatusOr<std::unique_ptr<Acceptor>> UnixTransport::Listen(std::string_view
 
   // The lock closes the race between two processes that both find a dead socket and replace it.
   const std::string lock_path = StrCat(path, ".lock");
-  UniqueFd lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock) return ErrnoStatus(errno, StrCat("cannot listen on ", path, " (", lock_path, ")"));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::UnavailableError(
-        StrCat("cannot listen on ", path, ": another process serves it already"));
-  }
+  absl::StatusOr<UniqueFd> lock = TakeLock(lock_path, path);
+  if (!lock.ok()) return lock.status();
   const sockaddr* const raw = reinterpret_cast<const sockaddr*>(&*where);
   struct stat s;
   if (lstat(path.c_str(), &s) == 0) {
@@ -117,7 +130,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> UnixTransport::Listen(std::string_view
   if (chmod(path.c_str(), mode_) != 0 || listen(fd.get(), options_.backlog) != 0) {
     return ErrnoStatus(errno, StrCat("cannot listen on ", path));
   }
-  return std::make_unique<UnixAcceptor>(std::move(fd), std::move(lock), path, options_);
+  return std::make_unique<UnixAcceptor>(std::move(fd), *std::move(lock), path, options_);
 }
 
 absl::StatusOr<std::unique_ptr<Stream>> UnixTransport::Connect(std::string_view address,

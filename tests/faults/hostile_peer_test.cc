@@ -284,6 +284,42 @@ TEST(Limits, CallsInProgressBeyondTheLimitGetNoResourcesAndTheOthersTheirReplies
   EXPECT_TRUE(PingWorks(c.get(), kLimit + kMore + 1));
 }
 
+TEST(Limits, BytesOfCallsInProgressBeyondTheLimitGetNoResourcesAndMemoryStaysBounded) {
+  HoldingUpstream upstream;
+  const Weir gateway = StartGateway(upstream->port());
+  const auto c = Connect(gateway.port);
+  ASSERT_TRUE(PingWorks(c.get(), 1));
+  const int64_t before = ProcStatus(gateway.process->pid(), "VmRSS");
+  constexpr uint32_t kCalls = 200;
+  std::thread sender([&] {
+    for (uint32_t id = 1; id <= kCalls; ++id) {
+      RawRequest request = Hold(id);
+      request.arguments = [](RawWriter* out) { out->Octets(std::string(1'000'000, 'b')); };
+      ASSERT_TRUE(c->Send(Encode(request)));
+    }
+  });
+  // 64 MiB are held, and one more message.
+  for (uint32_t i = 0; i < kCalls - 68; ++i) {
+    auto message = c->Receive();
+    ASSERT_TRUE(message.ok()) << message.status();
+    const RawException e = ExceptionOf(*DecodeReply(*message));
+    EXPECT_EQ(e.id, "NO_RESOURCES");
+    EXPECT_EQ(e.completed, kNo);
+  }
+  sender.join();
+  EXPECT_LE(ProcStatus(gateway.process->pid(), "VmRSS") - before,
+            kSanitized ? 400 * 1024 : 160 * 1024)
+      << "KiB";
+  EXPECT_TRUE(Eventually([&] { return upstream.held() == 68; })) << upstream.held();
+  upstream.Release();
+  for (uint32_t i = 0; i < 68; ++i) {
+    auto message = c->Receive();
+    ASSERT_TRUE(message.ok()) << message.status();
+    EXPECT_EQ(DecodeReply(*message)->status, 0u);
+  }
+  EXPECT_TRUE(PingWorks(c.get(), 1000));
+}
+
 TEST(Limits, ConnectionsBeyondTheLimitAreClosedAndTheOthersServed) {
   const Weir echo = StartEcho({"--max-connections", "5"});
   std::vector<std::unique_ptr<RawConnection>> open;
