@@ -140,6 +140,34 @@ TEST(WeirEchoFragments, AnOmniOrbClientTakesFragmentedReplies) {
   }
 }
 
+// As in a container: bound to one address, published as another.
+TEST(WeirEchoPublish, AnOmniOrbClientUsesTheAddressThatIsPublished) {
+  const std::string port = std::to_string(FreePort());
+  const WeirNode node =
+      StartWeir({"echo", "--listen", "giop:tcp:0.0.0.0:" + port + "?publish=localhost:" + port});
+  ASSERT_TRUE(node);
+  const Outcome decoded = RunProgram("catior", {node.ior});
+  EXPECT_THAT(decoded.out, HasSubstr("IIOP 1.2 localhost " + port + " "));
+  EXPECT_THAT(decoded.out, Not(HasSubstr("0.0.0.0")));
+  const Outcome outcome = RunProgram(kClient, {node.ior});
+  EXPECT_TRUE(outcome.ok()) << outcome;
+}
+
+TEST(WeirEchoIpv6, AnOmniOrbClientUsesItsAddress) {
+  if (!HasIpv6()) GTEST_SKIP() << "this machine has no IPv6 loopback";
+  const WeirNode node = StartWeir({"echo", "--listen", "giop:tcp:[::1]:0"});
+  ASSERT_TRUE(node);
+  const Outcome decoded = RunProgram("catior", {node.ior});
+  EXPECT_THAT(decoded.out, HasSubstr("IIOP 1.2 ::1 "));
+  for (const std::string& reference :
+       {node.ior, "corbaloc::1.2@[::1]:" + std::to_string(node.port) + "/echo"}) {
+    const Outcome outcome = RunProgram(kClient, {reference});
+    EXPECT_TRUE(outcome.ok()) << outcome;
+    const Outcome ours = RunWeir({"ping", reference, "-n", "1"});
+    EXPECT_TRUE(ours.ok()) << ours;
+  }
+}
+
 TEST_F(WeirEcho, CatiorReadsItsReference) {
   const Outcome outcome = RunProgram("catior", {node_->ior});
   ASSERT_TRUE(outcome.ok()) << outcome;

@@ -44,6 +44,17 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
+bool HasIpv6() {
+  const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address = {};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool bound =
+      fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  if (fd >= 0) close(fd);
+  return bound;
+}
+
 std::string RunfilePath(std::string_view path) {
   std::vector<std::string> roots;
   for (const char* variable : {"TEST_SRCDIR", "RUNFILES_DIR"}) {

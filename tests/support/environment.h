@@ -30,6 +30,9 @@ class TempDir {
 // and for addresses that must outlive a restart: another process may take it in between.
 int FreePort();
 
+// Whether ::1 can be bound.
+bool HasIpv6();
+
 // The path of a file built or checked in, named from the workspace
 // ("tests/peers/omni_echo_server"). Works in `bazel test`, `bazel run` and for a binary started by
 // its path in bazel-bin.

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,6 +22,8 @@ absl::StatusOr<std::unique_ptr<Child>> Child::Start(const std::vector<std::strin
   for (const std::string& arg : argv) raw.push_back(const_cast<char*>(arg.c_str()));
   raw.push_back(nullptr);
   return Fork(argv[0], [&raw] {
+    // The caller's own node may be listening there.
+    unsetenv("WEIR_CONTROL");
     execv(raw[0], raw.data());
     fprintf(stderr, "cannot be executed: %s\n", strerror(errno));
   });
