@@ -48,8 +48,11 @@ class ABSL_LOCKABLE ReaderLock {
 
  private:
   static constexpr int kStripes = 16;
-  struct alignas(64) StripeCount {
+  // Each counter has a cache line of its own, wherever the lock lies. (By size, not by alignment,
+  // which the address sanitizer does not keep for objects on the stack.)
+  struct StripeCount {
     std::atomic<int> count{0};
+    char filler[60];
   };
   // A thread keeps its stripe for life, so that it unlocks the one that it locked.
   static int Stripe() {

@@ -9,8 +9,6 @@ namespace weir::orb {
 
 Orb::Orb(OrbOptions options, const Clock* clock, Logger* logger, Gate* gate)
     : options_(std::move(options)),
-      clock_(clock),
-      logger_(logger),
       reactor_(options_.reactor, clock),
       dispatcher_(&adapter_, gate, &reactor_, logger),
       server_context_{&dispatcher_, &adapter_, &reactor_, clock, logger, options_.server, nullptr},

@@ -82,8 +82,6 @@ class Orb {
   void End();
 
   const OrbOptions options_;
-  const Clock* const clock_;
-  Logger* const logger_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<std::unique_ptr<Messaging>> messagings_;
   ObjectAdapter adapter_;

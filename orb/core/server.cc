@@ -21,7 +21,10 @@ class Server::Listener : public EventHandler {
   const ListeningEndpoint& endpoint() const { return endpoint_; }
   Messaging* messaging() const { return messaging_; }
 
-  void Open() { server_->context_->reactor->Add(acceptor_->fd(), this); }
+  void Open() {
+    MutexLock lock(&mu_);
+    if (acceptor_ != nullptr) server_->context_->reactor->Add(acceptor_->fd(), this);
+  }
 
   // After this nothing is accepted any more, and no thread is inside OnReady.
   void Close() {
