@@ -64,6 +64,19 @@ class Call {
   // The peer has cancelled the call or gone: a long-running servant may stop.
   bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
+  // Told when the call is abandoned, on any thread, with locks held: it must return at once and not
+  // answer the call. Only a call whose servant has returned is watched; the watcher must live until
+  // Send returns.
+  class Watcher {
+   public:
+    virtual void CallAbandoned() = 0;
+
+   protected:
+    ~Watcher() = default;
+  };
+  // To be set inside Dispatch.
+  void set_watcher(Watcher* watcher) { watcher_ = watcher; }
+
   // Nothing else of this connection is known to wait: the thread may give this call its time.
   bool alone() const { return alone_; }
 
@@ -117,6 +130,7 @@ class Call {
   CodeSets code_sets_;
   uint64_t id_ = 0;
   std::atomic<bool> abandoned_{false};
+  Watcher* watcher_ = nullptr;
   bool alone_ = false;
   bool locate_ = false;
   cdr::ByteBuffer body_;

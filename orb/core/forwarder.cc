@@ -9,9 +9,12 @@
 namespace weir::orb {
 
 // One call on its way through. Kept per thread between uses, as server calls are.
-class Forwarder::Forwarded : public Invocation {
+class Forwarder::Forwarded : public Invocation, public Call::Watcher {
  public:
   static void Start(Forwarder* forwarder, CallRef call, bool patience);
+
+  // The caller has cancelled, or gone: the upstream need not go on either.
+  void CallAbandoned() override { forwarder_->invoker_->CancelSoon(this); }
 
  private:
   friend struct ForwardedList;
@@ -55,6 +58,8 @@ void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patien
   f->request = &call->request();
   f->key_ = f->request->object_key;
   f->keep_key = true;
+  f->cancellable = true;
+  call->set_watcher(f);
   f->locate = call->locate();
   // The layout of a body that GIOP 1.1 has fragmented depends on its types, which we do not know:
   // it cannot be sent on in another version. In 1.0 the upstream does not fragment its replies.
@@ -89,17 +94,21 @@ void Forwarder::Forwarded::Done() {
     std::swap(call->reply(), reply);
     call->locate_status = locate_status;
   } else {
-    forwarder_->logger_->Log(
-        LogLevel::kWarning,
-        StrCat("event=upstream_failed call=", call->id(), " peer=", call->peer().address,
-               " error=\"upstream ", Escape(ToStd(status.message())), "\""));
+    if (!call->abandoned()) {
+      forwarder_->logger_->Log(
+          LogLevel::kWarning,
+          StrCat("event=upstream_failed call=", call->id(), " peer=", call->peer().address,
+                 " error=\"upstream ", Escape(ToStd(status.message())), "\""));
+    }
     call->SetSystemException(FromStatus(status));
     status = absl::OkStatus();
   }
   reply.Clear();
   request = nullptr;
-  forwarded_list.Put(this);
   call.Send();
+  // Not before: until then the call's watcher may be told something.
+  ForgetCancellation();
+  forwarded_list.Put(this);
 }
 
 Forwarder::Forwarder(Invoker* invoker, std::shared_ptr<Target> upstream, Reactor* reactor,

@@ -69,6 +69,9 @@ class Invocation {
   // Invoker::Invoke.
   virtual void Done() = 0;
 
+  // Makes an invocation that was cancelled fit for another start. REQUIRES: Cancel is not called.
+  void ForgetCancellation() { cancelled_.store(false, std::memory_order_relaxed); }
+
  private:
   // Called by the connection when the attempt is over.
   void AttemptOver();

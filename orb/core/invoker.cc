@@ -370,17 +370,27 @@ Invoker::Step Invoker::Fail(Invocation* call, const SystemException& e, std::str
   return Step::kOver;
 }
 
-void Invoker::Cancel(Invocation* call) {
+Ref<ClientConnection> Invoker::MarkCancelled(Invocation* call, uint32_t* id) {
   call->cancelled_.store(true);
-  Ref<ClientConnection> connection;
+  // Together: an id means something only on its connection.
+  MutexLock lock(&call->mu_);
+  *id = call->wire_id_.load();
+  return call->connection_;
+}
+
+void Invoker::Cancel(Invocation* call) {
   uint32_t id;
-  {
-    // Together: an id means something only on its connection.
-    MutexLock lock(&call->mu_);
-    connection = call->connection_;
-    id = call->wire_id_.load();
-  }
+  const Ref<ClientConnection> connection = MarkCancelled(call, &id);
   if (connection) connection->Cancel(id, Invocation::Outcome::kCancelled);
+}
+
+void Invoker::CancelSoon(Invocation* call) {
+  uint32_t id;
+  const Ref<ClientConnection> connection = MarkCancelled(call, &id);
+  if (!connection) return;
+  // By then the call may be gone; its id is not given to another one soon.
+  context_->reactor->Post(
+      [connection, id] { connection->Cancel(id, Invocation::Outcome::kCancelled); });
 }
 
 std::vector<EndpointPool*> Invoker::Pools() const {

@@ -47,6 +47,8 @@ class Invoker {
   // told. One that is just being sent may escape. The caller must know that the invocation still
   // exists. REQUIRES: call->cancellable was set before the start.
   void Cancel(Invocation* call);
+  // The same, from where the call must not be completed at once: another thread does it.
+  void CancelSoon(Invocation* call);
 
   // By the reactor's supervisor only: every few milliseconds, and every second or so.
   void CheckDeadlines();
@@ -70,6 +72,8 @@ class Invoker {
   Step Attempt(Invocation* call, Ref<ClientConnection>* connection, uint32_t* id);
   // Its larger part: any connection to any address, perhaps a new one.
   Step AttemptAnywhere(Invocation* call, Ref<ClientConnection>* connection, uint32_t* id);
+  // Where the call is, and in `*id` its request id there; later attempts fail.
+  Ref<ClientConnection> MarkCancelled(Invocation* call, uint32_t* id);
   // An attempt is over: what now?
   Step Judge(Invocation* call);
   // The object has moved to the IOR that `in` holds.

@@ -84,7 +84,9 @@ uint32_t ServerCall::Run() {
   return upcall;
 }
 
-void ServerCall::Cancel() { abandoned_.store(true, std::memory_order_relaxed); }
+void ServerCall::Cancel() {
+  if (!abandoned_.exchange(true) && watcher_ != nullptr) watcher_->CallAbandoned();
+}
 
 void ServerCall::Complete() {
   Progress progress = Progress::kRunning;
@@ -127,6 +129,7 @@ void ServerCall::PutAway() {
   body_.ShrinkTo(ServerCallList::kMostBytes);
   gate_state_ = GateState();
   peer_ = nullptr;
+  watcher_ = nullptr;
   abandoned_.store(false, std::memory_order_relaxed);
   call_list.Put(this);
   connection->EndCall();

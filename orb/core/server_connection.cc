@@ -344,9 +344,14 @@ void ServerConnection::CheckTime(Nanos now) {
 }
 
 void ServerConnection::LogInputError(std::string_view what) {
+  // A peer that sends rubbish without end must not fill the log: after the first few, only each
+  // time their number has doubled.
+  constexpr uint64_t kFirstFew = 8;
+  const uint64_t n = input_errors_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (n > kFirstFew && (n & (n - 1)) != 0) return;
   context_->logger->Log(LogLevel::kWarning,
-                        StrCat("event=connection_error transport=", peer_.transport,
-                               " peer=", peer_.address, " error=\"", Escape(what), "\""));
+                        StrCat("event=connection_error transport=", peer_.transport, " peer=",
+                               peer_.address, " count=", n, " error=\"", Escape(what), "\""));
 }
 
 // The owner of the input, once.

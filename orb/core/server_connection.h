@@ -132,6 +132,7 @@ class ServerConnection : public RefCounted, public EventHandler {
   Output output_;
   std::atomic<uint32_t> state_{0};  // calls in progress, and kClosing
   std::atomic<uint64_t> calls_{0};
+  std::atomic<uint64_t> input_errors_{0};  // told to the log, or left out
   // When the unfinished message began to arrive; 0: there is none.
   std::atomic<Nanos> partial_since_{0};
   std::atomic<uint64_t> received_{0};  // bytes, ever

@@ -112,6 +112,25 @@ TEST_F(ForwarderTest, ACallerThatCancelsGetsNothingAndDisturbsNobody) {
   EXPECT_TRUE(Eventually([&] { return gateway_->stats().server.calls_in_progress == 0; }));
 }
 
+// The held calls are the upstream's: it learns of the cancellation while it still works on them.
+TEST_F(ForwarderTest, AnAbandonedCallIsCancelledAtTheUpstreamToo) {
+  Held held;
+  server_.servant->On("hold", held.Hold());
+  const auto target = Forward(server_.Listen());
+  TestCall call("hold");
+  call.cancellable = true;
+  client_->invoker().Start(target, &call);
+  ASSERT_TRUE(Eventually([&] { return held.size() == 1; }));
+  client_->invoker().Cancel(&call);
+  EXPECT_TRUE(call.WaitDone());
+  EXPECT_TRUE(Eventually([&] { return gateway_->stats().server.calls_in_progress == 0; }));
+  std::vector<CallRef> late = held.Take();
+  EXPECT_TRUE(Eventually([&] { return late[0]->abandoned(); }));
+  // The slot is free again: the next calls are not cancelled with it.
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(client_.Ping(target, i), i + 1);
+  for (CallRef& l : late) FunctionServant::AnswerPlusOne(std::move(l));
+}
+
 TEST_F(ForwarderTest, AClientThatVanishesLeavesNoCallBehind) {
   Held held;
   server_.servant->On("hold", held.Hold());
