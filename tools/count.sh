@@ -26,9 +26,9 @@ fi
 calls=${1:-2000}
 command -v valgrind > /dev/null || { echo "count.sh: valgrind is missing; tools/setup.sh installs it" >&2; exit 1; }
 
-bazel build -c opt --noshow_progress //tools:weir //tools/bench:ping_driver //tests/peers:omni_echo_server \
+bazel build --config=opt --noshow_progress //tools:weir //tools/bench:ping_driver //tests/peers:omni_echo_server \
     //tests/peers:omni_bench_client >&2
-bin=$(bazel info -c opt bazel-bin 2> /dev/null)
+bin=$(bazel info --config=opt bazel-bin 2> /dev/null)
 tmp=$(mktemp -d /tmp/weir-count-XXXXXX)
 server=
 trap '[ -z "$server" ] || kill "$server" 2> /dev/null || true; rm -rf "$tmp"' EXIT

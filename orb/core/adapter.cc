@@ -11,6 +11,7 @@ absl::Status ObjectAdapter::Activate(std::string_view key, std::shared_ptr<Serva
   if (!servants_.try_emplace(std::string(key), std::move(servant)).second) {
     return absl::AlreadyExistsError(StrCat("object key '", Escape(key), "' is active already"));
   }
+  UpdateFew();
   return absl::OkStatus();
 }
 
@@ -23,7 +24,13 @@ absl::Status ObjectAdapter::Deactivate(std::string_view key) {
   }
   last = std::move(it->second);
   servants_.erase(it);
+  UpdateFew();
   return absl::OkStatus();
+}
+
+void ObjectAdapter::UpdateFew() {
+  few_.clear();
+  if (servants_.size() <= kFew) few_.assign(servants_.begin(), servants_.end());
 }
 
 void ObjectAdapter::SetDefaultServant(std::shared_ptr<Servant> servant) {
@@ -33,7 +40,10 @@ void ObjectAdapter::SetDefaultServant(std::shared_ptr<Servant> servant) {
 
 std::shared_ptr<Servant> ObjectAdapter::Find(std::string_view key) const {
   ReaderLockShared lock(&lock_);
-  if (!servants_.empty()) {
+  for (const auto& [active, servant] : few_) {
+    if (active == key) return servant;
+  }
+  if (servants_.size() > kFew) {
     const auto it = servants_.find(ToAbsl(key));
     if (it != servants_.end()) return it->second;
   }

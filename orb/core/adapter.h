@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -31,8 +33,13 @@ class ObjectAdapter {
   size_t size() const;
 
  private:
+  void UpdateFew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+
   mutable ReaderLock lock_;
   absl::flat_hash_map<std::string, std::shared_ptr<Servant>> servants_ ABSL_GUARDED_BY(lock_);
+  // The same while there are at most kFew: comparing a few keys costs less than hashing one.
+  static constexpr size_t kFew = 4;
+  std::vector<std::pair<std::string, std::shared_ptr<Servant>>> few_ ABSL_GUARDED_BY(lock_);
   std::shared_ptr<Servant> default_servant_ ABSL_GUARDED_BY(lock_);
 };
 

@@ -25,7 +25,8 @@ uint32_t Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
 }
 
 uint32_t Dispatcher::RunServant(Servant& servant, CallRef call) {
-  if (!servant.HandlesBuiltins() && ServeBuiltin(servant, &*call)) {
+  if (call->request().operation.starts_with('_') && !servant.HandlesBuiltins() &&
+      ServeBuiltin(servant, &*call)) {
     call.Send();
     return 0;
   }

@@ -60,10 +60,10 @@ absl::StatusOr<std::string> FindOmniPeers(const std::string& hint) {
       return std::filesystem::path(folder).lexically_normal().string();
     }
   }
-  return absl::NotFoundError(
-      StrCat("omni_echo_server and omni_bench_client are not in ", folders.front(),
-             "; `bazel build -c opt //tools:weir //tools:bench_peers` puts them where they are "
-             "found, --omni-peers names another folder"));
+  return absl::NotFoundError(StrCat(
+      "omni_echo_server and omni_bench_client are not in ", folders.front(),
+      "; `bazel build --config=opt //tools:weir //tools:bench_peers` puts them where they are "
+      "found, --omni-peers names another folder"));
 }
 
 absl::StatusOr<std::unique_ptr<Contender>> NewOmniPing(const std::string& peers,

@@ -66,12 +66,13 @@ void AddFloorCommand(CLI::App* app, CommandContext* context) {
                    "Folder of omni_echo_server and omni_bench_client, if not beside this program")
       ->type_name("DIR");
   AddOutputOption(command, context);
-  AddExamples(command,
-              "bazel build -c opt //tools:weir //tools:bench_peers\n"
-              "bazel-bin/tools/weir/weir bench floor\n"
-              "weir bench floor --batches 200 --calls 200 -o json",
-              "Starts all servers itself, on free ports, and ends them. Compare ratios, not times; "
-              "both change\nwith the load of the machine, ratios much less. Build with -c opt.\n");
+  AddExamples(
+      command,
+      "bazel build --config=opt //tools:weir //tools:bench_peers\n"
+      "bazel-bin/tools/weir/weir bench floor\n"
+      "weir bench floor --batches 200 --calls 200 -o json",
+      "Starts all servers itself, on free ports, and ends them. Compare ratios, not times; "
+      "both change\nwith the load of the machine, ratios much less. Build with --config=opt.\n");
   command->callback([flags, context] { context->status = RunFloor(*flags, context); });
 }
 
