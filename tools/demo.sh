@@ -167,6 +167,7 @@ printf '%s$ kill -9 %s%s\n' "$bold" "$gateway_pid" "$plain"
 kill -9 "$gateway_pid"
 wait "$gateway_pid" 2>/dev/null || true
 gateway[3]=giop:tcp:127.0.0.1:$port
+: >"$work/gateway.out"  # or its old `ready` line would be found
 printf '%s$ %s &%s\n' "$bold" "${gateway[*]}" "$plain"
 "${gateway[@]}" >"$work/gateway.out" 2>"$work/gateway.log" &
 gateway_pid=$!
