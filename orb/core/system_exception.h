@@ -70,23 +70,23 @@ inline constexpr uint32_t kOmgVmcid = 0x4f4d0000;
 inline constexpr uint32_t kWeirVmcid = 0x57454000;
 constexpr uint32_t OmgMinor(uint32_t n) { return kOmgVmcid | n; }
 
-// What Weir itself reports, apart from OMG's codes. Documented in orb/core/README.md.
+// What Weir itself reports, apart from OMG's codes. MINOR_CODES.md tells users what to do about
+// each. A number, once given, keeps its meaning; 10 was never used.
 enum class WeirMinor : uint32_t {
   kNone = 0,
-  kConnectFailed = kWeirVmcid | 1,       // TRANSIENT: nobody accepted a connection
-  kNameLookupFailed = kWeirVmcid | 2,    // TRANSIENT: the host name has no address
-  kConnectTimeout = kWeirVmcid | 3,      // TRANSIENT: no connection before the deadline
-  kCallTimeout = kWeirVmcid | 4,         // TIMEOUT: no reply before the deadline
-  kConnectionLost = kWeirVmcid | 5,      // COMM_FAILURE: closed while a reply was awaited
-  kCancelled = kWeirVmcid | 6,           // TRANSIENT: the caller gave up
-  kTooManyPending = kWeirVmcid | 7,      // NO_RESOURCES: the limit of calls in flight is reached
-  kMessageTooBig = kWeirVmcid | 8,       // MARSHAL, IMP_LIMIT: over the size limit
-  kMalformed = kWeirVmcid | 9,           // MARSHAL: cannot be decoded
-  kPeerProtocolError = kWeirVmcid | 10,  // COMM_FAILURE: the peer broke the protocol
-  kForwardLoop = kWeirVmcid | 11,        // TRANSIENT: too many LOCATION_FORWARDs in a row
-  kShuttingDown = kWeirVmcid | 12,       // TRANSIENT: this ORB no longer accepts calls
-  kServantThrew = kWeirVmcid | 13,       // UNKNOWN: a servant threw a C++ exception
-  kNoReply = kWeirVmcid | 14,            // INTERNAL: a servant dropped the call unanswered
+  kConnectFailed = kWeirVmcid | 1,     // TRANSIENT: nobody accepted a connection
+  kNameLookupFailed = kWeirVmcid | 2,  // TRANSIENT: the host name has no address
+  kConnectTimeout = kWeirVmcid | 3,    // TRANSIENT: no connection before the deadline
+  kCallTimeout = kWeirVmcid | 4,       // TIMEOUT: no reply before the deadline
+  kConnectionLost = kWeirVmcid | 5,    // COMM_FAILURE: closed while a reply was awaited
+  kCancelled = kWeirVmcid | 6,         // TRANSIENT: the caller gave up
+  kTooManyPending = kWeirVmcid | 7,    // NO_RESOURCES: the limit of calls in flight is reached
+  kMessageTooBig = kWeirVmcid | 8,     // MARSHAL, IMP_LIMIT: over the size limit
+  kMalformed = kWeirVmcid | 9,         // MARSHAL: cannot be decoded
+  kForwardLoop = kWeirVmcid | 11,      // TRANSIENT: too many LOCATION_FORWARDs in a row
+  kShuttingDown = kWeirVmcid | 12,     // TRANSIENT: this ORB no longer accepts calls
+  kServantThrew = kWeirVmcid | 13,     // UNKNOWN: a servant threw a C++ exception
+  kNoReply = kWeirVmcid | 14,          // INTERNAL: a servant dropped the call unanswered
   kNoUsableAddress =
       kWeirVmcid | 15,        // TRANSIENT: no address of the reference is of a known transport
   kDenied = kWeirVmcid | 16,  // any, from the `deny` filter
