@@ -62,7 +62,7 @@ void AddGatewayCommand(CLI::App* app, CommandContext* context) {
       ->add_option("--follow-forwards", settings->node.orb.orb.client.forward_policy,
                    "Which LOCATION_FORWARDs of the upstream to follow: never, same-host (default) "
                    "or any")
-      ->transform(CLI::CheckedTransformer(policies))
+      ->transform(CLI::CheckedTransformer(policies).description(""))
       ->type_name("POLICY");
   AddExamples(
       command,
