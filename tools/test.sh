@@ -1,7 +1,8 @@
 #!/bin/bash
 # Builds and runs the tests, and counts them.
 #
-#   tools/test.sh                                  all tests, then the memory and thread checkers
+#   tools/test.sh                                  all tests, then the memory and thread checkers (the
+#                                                  memory checker without tests/interop and tests/peers)
 #   tools/test.sh //tests/unit/...                 only these (and no checkers)
 #   tools/test.sh --test_output=all //tests/interop:gateway_test --test_filter='*Oneway*'
 #

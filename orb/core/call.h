@@ -2,7 +2,7 @@
 //
 // Life cycle:
 //  1. A connection decodes a request into a Call and gives it to the dispatcher.
-//  2. The gate (if active) runs the up filters. They may answer, or suspend the call and resume it.
+//  2. The gate (if active) runs the up filters. They may answer in the servant's place.
 //  3. The servant is given the call and answers it exactly once, at once or later, from any thread.
 //  4. The gate runs the down filters of those filters that passed the call up.
 //  5. The connection encodes and sends the reply; the Call returns to its pool.

