@@ -108,22 +108,26 @@ class Call {
   }
   // The body holds an IOR.
   void SetForward() { SetBody(ReplyStatus::kLocationForward); }
-  void SetBody(ReplyStatus status) {
+  void SetBody(ReplyStatus status) { SetBorrowedBody(status, body_.view()); }
+  // A body at alignment position 0, in this machine's byte order, that is not copied: it must live
+  // until the call is over. What belongs to a filter does.
+  void SetBorrowedBody(ReplyStatus status, std::string_view body) {
     reply_.Clear();
     reply_.status = status;
-    reply_.body.bytes = body_.view();
+    reply_.body.bytes = body;
   }
 
  protected:
   friend class CallRef;
-  Call() = default;
+  // `*request` belongs to the derived class.
+  explicit Call(Request* request) : request_(*request) {}
 
   // The servant's answer is in reply(): go on with the down phase, then send. Called once.
   virtual void Complete() = 0;
   // Answers the call in place of the servant that dropped it.
   virtual void Abandon() = 0;
 
-  Request request_;
+  Request& request_;
   Reply reply_;
   GateState gate_state_;
   const Peer* peer_ = nullptr;

@@ -5,7 +5,7 @@
 
 #include "base/futex.h"
 #include "base/strings.h"
-#include "orb/core/incoming_lease.h"
+#include "orb/core/buffer_lease.h"
 #include "orb/transport/socket.h"
 
 namespace weir::orb {
@@ -18,12 +18,13 @@ ClientConnection::ClientConnection(const ClientContext* context, std::unique_ptr
       stream_(std::move(stream)),
       codec_(std::move(codec)),
       name_(std::move(name)),
+      registration_(context->reactor, stream_->fd(), this),
       output_(stream_.get(), context->reactor, context->clock, context->limits.max_queued_output,
               {[this] { AddRef(); }, [this] { Unref(); }, [] {}}),
       pending_(context->limits.max_calls_per_connection),
       last_used_(context->clock->Now()) {}
 
-ClientConnection::~ClientConnection() { context_->reactor->Remove(stream_->fd()); }
+ClientConnection::~ClientConnection() { registration_.Remove(); }
 
 std::string ClientConnection::CloseReason() const {
   MutexLock lock(&mu_);
@@ -36,6 +37,17 @@ void ClientConnection::EndAttempt(Invocation* call, Outcome outcome, std::string
   call->AttemptOver();
 }
 
+void ClientConnection::Refuse(Invocation* call, absl::Status why) {
+  call->outcome_ = Outcome::kRefused;
+  call->attempt_status_ = std::move(why);
+  call->AttemptOver();
+}
+
+std::string ClientConnection::TooManyText() const {
+  return StrCat("more than ", context_->limits.max_calls_per_connection,
+                " calls are in flight on the connection to ", name_);
+}
+
 bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
   if (closed_.load()) return false;
   const Request& request = *call->request;
@@ -43,12 +55,8 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
       pending_.Reserve(call, call->blocking_ ? kNoDeadline : request.deadline);
   if (!reserved.has_value()) {
     if (pending_.sealed()) return false;
-    call->outcome_ = Outcome::kRefused;
-    call->attempt_status_ =
-        ToStatus({ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo},
-                 StrCat("more than ", context_->limits.max_calls_per_connection,
-                        " calls are in flight on the connection to ", name_));
-    call->AttemptOver();
+    Refuse(call, ToStatus({ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo},
+                          TooManyText()));
     return true;
   }
   const uint32_t id = *id_out = *reserved;
@@ -65,9 +73,7 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
     codec_->EncodeLocateRequest(id, request.minor, request.object_key, out.get());
   } else if (absl::Status s = codec_->EncodeRequest(id, request, out.get()); !s.ok()) {
     pending_.Unreserve(id);
-    call->outcome_ = Outcome::kRefused;
-    call->attempt_status_ = std::move(s);
-    call->AttemptOver();
+    Refuse(call, std::move(s));
     return true;
   }
   minor_.store(request.minor, std::memory_order_relaxed);
@@ -106,11 +112,10 @@ void ClientConnection::ReadLast() {
 bool ClientConnection::Usable(Nanos now) {
   if (output_.failed()) ReadLast();
   if (closed()) return false;
-  // A connection in steady use needs no look; one that rested may have been closed by the peer.
-  constexpr Nanos kRest = 5 * kMillisecond;
-  const Nanos rested = now - last_used_.load(std::memory_order_relaxed);
-  last_used_.store(now, std::memory_order_relaxed);
-  if (rested >= kRest && pending_.size() == 0) ReadUnasked();
+  if (!InSteadyUse(now)) {
+    last_used_.store(now, std::memory_order_relaxed);
+    if (pending_.size() == 0) ReadUnasked();
+  }
   return !closed();
 }
 
@@ -125,6 +130,7 @@ void ClientConnection::ReadUnasked() {
 
 bool ClientConnection::Read(orb::Wait wait, bool* would_block) {
   if (closed_.load()) return false;
+  if (wait == orb::Wait::kStay) registration_.Stay();
   const IoResult r = input_.Receive(stream_.get(), wait);
   switch (r.kind) {
     case IoResult::kBytes:
@@ -138,19 +144,19 @@ bool ClientConnection::Read(orb::Wait wait, bool* would_block) {
                                                : "the peer closed it without a word");
       return false;
     case IoResult::kError:
-      FailAll(Outcome::kLost, ErrnoText(r.error));
+      FailAll(r.error);
       return false;
   }
   return false;
 }
 
 bool ClientConnection::Process() {
-  IncomingLease in;
   while (!input_.empty()) {
-    const size_t n = codec_->Decode(input_.block(), input_.bytes(), in.get());
-    if (in->kind == Incoming::Kind::kNeedMore) break;
+    const size_t n = codec_->Decode(input_.block(), input_.bytes(), &incoming_);
+    if (incoming_.kind == Incoming::Kind::kNeedMore) break;
     input_.Consume(n);
-    Handle(in.get());
+    Handle(&incoming_);
+    incoming_.reply.body.block.reset();
     if (closed_.load(std::memory_order_relaxed)) return false;
   }
   return true;
@@ -176,12 +182,18 @@ void ClientConnection::Handle(Incoming* in) {
     case Incoming::Kind::kClose:
       return FailAll(Outcome::kNotExecuted, "the peer closed the connection in good order");
     case Incoming::Kind::kError:
-      if (!in->farewell.empty()) output_.Write(in->farewell.view());
-      return FailAll(Outcome::kLost, StrCat("protocol error: ", in->error));
+      return ProtocolError(*in);
     default:
       return;
   }
 }
+
+void ClientConnection::ProtocolError(const Incoming& in) {
+  if (!in.farewell.empty()) output_.Write(in.farewell.view());
+  FailAll(Outcome::kLost, StrCat("protocol error: ", in.error));
+}
+
+void ClientConnection::FailAll(int error) { FailAll(Outcome::kLost, ErrnoText(error)); }
 
 void ClientConnection::FailAll(Outcome outcome, std::string_view why) {
   {
@@ -235,8 +247,9 @@ void ClientConnection::Wait(Invocation* call) {
 }
 
 void ClientConnection::ReadFor(Invocation* call, Nanos deadline) {
-  // The short wait is too coarse for what is left once that is less than this.
-  constexpr Nanos kFine = 10 * kMillisecond;
+  // Staying, which ends after two ticks of the reactor, is too coarse when no more than this is
+  // left.
+  constexpr Nanos kFine = 25 * kMillisecond;
   bool hot = true;
   for (;;) {
     Nanos left = kSecond;
@@ -245,10 +258,10 @@ void ClientConnection::ReadFor(Invocation* call, Nanos deadline) {
       if (left <= 0) return;
     }
     // Not a hot connection: wait without waking every few milliseconds.
-    const bool wait_first = !hot || left < kFine;
+    const bool wait_first = !hot || left < kFine || !context_->reactor->supervised();
     if (wait_first) stream_->WaitReadable(left);
     bool would_block = false;
-    const bool open = Read(wait_first ? orb::Wait::kNo : orb::Wait::kShort, &would_block);
+    const bool open = Read(wait_first ? orb::Wait::kNo : orb::Wait::kStay, &would_block);
     if (!open || call->state_.load(std::memory_order_acquire) == Invocation::kOver) return;
     hot = !would_block;
   }
@@ -308,11 +321,9 @@ void ClientConnection::EnsureReader() {
   RoleState free = RoleState::kFree;
   if (!role_.compare_exchange_strong(free, RoleState::kArmed)) return;
   AddRef();  // until the event has come
-  const bool armed = registered_.exchange(true) ? context_->reactor->Arm(stream_->fd(), this)
-                                                : context_->reactor->Add(stream_->fd(), this);
-  if (armed) return;
+  if (registration_.Arm()) return;
   ReleaseRole();
-  Abort("the kernel has no room to watch it: see fs.epoll.max_user_watches");
+  Abort(kNoRoomToWatch);
   Unref();
 }
 
@@ -322,11 +333,11 @@ void ClientConnection::OnReady() {
   for (;;) {
     bool would_block = false;
     if (!Read(wait, &would_block)) break;
-    if (would_block && wait == orb::Wait::kShort) break;
+    if (would_block && wait == orb::Wait::kStay) break;
     if (pending_.size() == 0 || !context_->reactor->MayStay()) break;
     // Somebody is there who would read for himself: let him.
     if (sleeper_count_.load(std::memory_order_relaxed) > 0) break;
-    wait = input_.full() ? orb::Wait::kNo : orb::Wait::kShort;
+    wait = input_.full() ? orb::Wait::kNo : orb::Wait::kStay;
   }
   ReleaseRole();
   EnsureReader();
@@ -335,10 +346,10 @@ void ClientConnection::OnReady() {
 
 bool ClientConnection::ReadAlone(uint32_t id) {
   bool read = false;
-  if (TryTakeRole()) {
+  if (context_->reactor->supervised() && TryTakeRole()) {
     bool would_block = false;
     while (pending_.Waiting(id) && !would_block) {
-      if (!Read(orb::Wait::kShort, &would_block)) break;
+      if (!Read(orb::Wait::kStay, &would_block)) break;
     }
     read = !would_block;
     ReleaseRole();

@@ -27,6 +27,7 @@
 #include "orb/core/output.h"
 #include "orb/core/pending_table.h"
 #include "orb/core/reactor.h"
+#include "orb/core/registration.h"
 #include "orb/transport/transport.h"
 
 namespace weir::orb {
@@ -58,13 +59,23 @@ class ClientConnection : public RefCounted, public EventHandler {
 
   // Lets the reactor read for calls that no thread waits for.
   void EnsureReader();
-  // Reads on this thread until `id` is no longer awaited, as long as bytes keep coming within the
-  // short wait. Then as EnsureReader. Returns whether it read anything for it: false if another
+  // Reads on this thread until `id` is no longer awaited, as long as bytes keep coming.
+  // Then as EnsureReader. Returns whether it read anything for it: false if another
   // thread has the reader role, or the wait was in vain.
   bool ReadAlone(uint32_t id);
 
   // Whether a new call may be sent: not closed, and if unused for some time, then still alive.
   bool Usable(Nanos now);
+  // Open, with no call in flight.
+  bool Idle() const { return pending_.empty() && !closed_.load() && !output_.failed(); }
+  // Whether it was used a moment ago, and so needs no look, while one that has rested may have been
+  // closed by the peer. If so, marks it as used.
+  bool InSteadyUse(Nanos now) {
+    constexpr Nanos kRest = 5 * kMillisecond;
+    if (now - last_used_.load(std::memory_order_relaxed) >= kRest) return false;
+    last_used_.store(now, std::memory_order_relaxed);
+    return true;
+  }
   bool closed() const { return closed_.load() || pending_.sealed() || output_.failed(); }
   size_t calls_in_flight() const { return pending_.size(); }
   const std::string& name() const { return name_; }
@@ -96,6 +107,10 @@ class ClientConnection : public RefCounted, public EventHandler {
   bool Process();
   void Handle(Incoming* in);
   void FailAll(Invocation::Outcome outcome, std::string_view why);
+  void FailAll(int error);  // errno
+  void ProtocolError(const Incoming& in);
+  void Refuse(Invocation* call, absl::Status why);
+  std::string TooManyText() const;
   void ReadFor(Invocation* call, Nanos deadline);
 
   void OnReady() override;
@@ -115,6 +130,8 @@ class ClientConnection : public RefCounted, public EventHandler {
 
   // The holder of the reader role.
   Input input_;
+  Incoming incoming_;
+  Registration registration_;
 
   // Self-synchronized.
   Output output_;
@@ -124,7 +141,6 @@ class ClientConnection : public RefCounted, public EventHandler {
   std::atomic<Invocation::Outcome> close_outcome_{Invocation::Outcome::kLost};
   std::atomic<Nanos> last_used_;
   std::atomic<int> sleeper_count_{0};
-  std::atomic<bool> registered_{false};
   std::atomic<GiopMinor> minor_{GiopMinor::k2};  // of the last request
 
   mutable Mutex mu_;

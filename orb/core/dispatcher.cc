@@ -42,13 +42,16 @@ uint32_t Dispatcher::RunServant(Servant& servant, CallRef call) {
     }
   } catch (const std::exception& e) {
     // The caller has its answer already: a CallRef dropped by an exception gives UNKNOWN.
-    logger_->Log(LogLevel::kError,
-                 StrCat("event=servant_threw call=", id, " what=\"", Escape(e.what()), "\""));
+    ServantThrew(id, e.what());
   } catch (...) {
-    logger_->Log(LogLevel::kError,
-                 StrCat("event=servant_threw call=", id, " what=\"not a std::exception\""));
+    ServantThrew(id, "not a std::exception");
   }
   return upcall;
+}
+
+void Dispatcher::ServantThrew(uint64_t call_id, std::string_view what) {
+  logger_->Log(LogLevel::kError,
+               StrCat("event=servant_threw call=", call_id, " what=\"", Escape(what), "\""));
 }
 
 }  // namespace weir::orb

@@ -41,6 +41,7 @@ class Dispatcher {
 
  private:
   uint32_t RunServant(Servant& servant, CallRef call);
+  void ServantThrew(uint64_t call_id, std::string_view what);
 
   const ObjectAdapter* const adapter_;
   Gate* const gate_;

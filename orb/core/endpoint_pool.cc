@@ -91,10 +91,13 @@ Ref<ClientConnection> EndpointPool::GetIdle(Nanos now) {
   Ref<ClientConnection> open;
   {
     ReaderLockShared lock(&lock_);
-    const ClientConnection* const c = slots_[0].get();
-    if (c != nullptr && !c->closed() && c->calls_in_flight() == 0) open = slots_[0];
+    ClientConnection* const c = slots_[0].get();
+    if (c == nullptr || !c->Idle()) return open;
+    open = slots_[0];
+    if (c->InSteadyUse(now)) [[likely]]
+      return open;
   }
-  if (open && !open->Usable(now)) open = Ref<ClientConnection>();
+  if (!open->Usable(now)) open = Ref<ClientConnection>();
   return open;
 }
 

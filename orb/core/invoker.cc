@@ -77,7 +77,7 @@ absl::StatusOr<std::shared_ptr<Target>> Invoker::NewTarget(Reference reference) 
   return std::make_shared<Target>(std::move(reference), std::move(pools));
 }
 
-void Invoker::Begin(std::shared_ptr<Target> target, Invocation* call, bool blocking) {
+void Invoker::Begin(Invocation* call, bool blocking) {
   call->invoker_ = this;
   call->blocking_ = blocking;
   call->status = absl::OkStatus();
@@ -86,7 +86,6 @@ void Invoker::Begin(std::shared_ptr<Target> target, Invocation* call, bool block
   call->tried_ = 0;
   call->key_ = call->request->object_key;
   call->origin_.reset();
-  call->target_ = std::move(target);
 }
 
 void Invoker::End(Invocation* call) {
@@ -96,13 +95,16 @@ void Invoker::End(Invocation* call) {
   last = std::move(call->connection_);
 }
 
-bool Invoker::Start(std::shared_ptr<Target> target, Invocation* call, bool patience) {
-  Begin(std::move(target), call, /*blocking=*/false);
+bool Invoker::Start(const std::shared_ptr<Target>& target, Invocation* call, bool patience) {
+  Begin(call, /*blocking=*/false);
+  call->target_ = target;
   return Run(call, patience);
 }
 
-absl::Status Invoker::Invoke(std::shared_ptr<Target> target, Invocation* call) {
-  Begin(std::move(target), call, /*blocking=*/true);
+absl::Status Invoker::Invoke(const std::shared_ptr<Target>& target, Invocation* call) {
+  Begin(call, /*blocking=*/true);
+  // The caller keeps it alive meanwhile, so it need not be counted.
+  call->target_ = std::shared_ptr<Target>(std::shared_ptr<void>(), target.get());
   Step step;
   do {
     call->state_.store(Invocation::kPending, std::memory_order_relaxed);
@@ -157,8 +159,10 @@ void Invoker::ParkedAgain(Invocation* call, const absl::Status& outcome) {
 
 Invoker::Step Invoker::Attempt(Invocation* call, Ref<ClientConnection>* connection, uint32_t* id) {
   Request& request = *call->request;
-  if (std::shared_ptr<Target> forward = call->target_->forward()) {
-    call->origin_ = std::exchange(call->target_, std::move(forward));
+  if (call->target_->has_forward()) [[unlikely]] {
+    if (std::shared_ptr<Target> forward = call->target_->forward()) {
+      call->origin_ = std::exchange(call->target_, std::move(forward));
+    }
   }
   const bool moved = call->origin_ != nullptr;
   Target& target = *call->target_;

@@ -38,10 +38,10 @@ class Invoker {
   // Starts a call; call->Done is called when it is over, perhaps before this returns. `patience`:
   // the reply may be read on this thread, if nobody else reads, as long as it comes quickly;
   // returns whether that was worth it.
-  bool Start(std::shared_ptr<Target> target, Invocation* call, bool patience = false);
+  bool Start(const std::shared_ptr<Target>& target, Invocation* call, bool patience = false);
 
   // Calls, and blocks until it is over. Returns call->status. Done is not called.
-  absl::Status Invoke(std::shared_ptr<Target> target, Invocation* call);
+  absl::Status Invoke(const std::shared_ptr<Target>& target, Invocation* call);
 
   // Ends a call early, with TRANSIENT (WeirMinor::kCancelled), unless it is over; the server is
   // told. One that is just being sent may escape. The caller must know that the invocation still
@@ -85,7 +85,7 @@ class Invoker {
   Step Fail(Invocation* call, const SystemException& e, std::string_view what,
             std::string_view why = "", std::string_view hint = "");
   Step FailToConnect(Invocation* call);
-  void Begin(std::shared_ptr<Target> target, Invocation* call, bool blocking);
+  void Begin(Invocation* call, bool blocking);
   // The invocation is over: lets go of what it holds.
   void End(Invocation* call);
   void ParkedAgain(Invocation* call, const absl::Status& outcome);

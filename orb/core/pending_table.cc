@@ -40,7 +40,7 @@ std::optional<uint32_t> PendingTable::Reserve(Invocation* call, Nanos deadline) 
         }
         Slot& slot = chunk->slots[bit];
         // 16 bits that are never all zero, so that no id is 0.
-        slot.generation = slot.generation % 0xffff + 1;
+        slot.generation = slot.generation < 0xffff ? slot.generation + 1 : 1;
         slot.call = call;
         slot.deadline.store(deadline, std::memory_order_relaxed);
         return (slot.generation << kSlotBits | (c * kChunk + bit)) << 1;

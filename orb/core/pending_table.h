@@ -46,6 +46,7 @@ class PendingTable {
   // meanwhile.
   void ForEach(const std::function<void(uint32_t id, Nanos deadline)>& visit) const;
 
+  bool empty() const { return count_.load() == 0; }  // and not sealed
   size_t size() const { return count_.load() & (kSealed - 1); }
 
  private:

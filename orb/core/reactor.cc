@@ -58,7 +58,7 @@ class Reactor::Tasks : public EventHandler {
 Reactor::Reactor(ReactorOptions options, const Clock* clock)
     : options_([&] {
         if (options.min_threads <= 0) {
-          options.min_threads = std::max(2u, std::thread::hardware_concurrency());
+          options.min_threads = std::max(2u, std::thread::hardware_concurrency()) + 1;
         }
         options.max_threads = std::max(options.max_threads, options.min_threads);
         return options;
@@ -84,6 +84,7 @@ absl::Status Reactor::Start() {
   MutexLock lock(&mu_);
   for (int i = 0; i < options_.min_threads; ++i) Spawn(/*permanent=*/true);
   supervisor_ = std::thread([this] { Supervise(); });
+  supervised_.store(true);
   return absl::OkStatus();
 }
 
@@ -94,6 +95,7 @@ void Reactor::Stop() {
     stopping_.store(true);
     wake_supervisor_.Signal();
   }
+  supervised_.store(false);
   supervisor_.join();
   // A level-triggered descriptor that is readable for ever wakes every thread in turn.
   const int bell = eventfd(1, EFD_CLOEXEC);
@@ -107,6 +109,10 @@ void Reactor::Stop() {
     threads.swap(threads_);
     for (std::thread& t : left_) threads.push_back(std::move(t));
     left_.clear();
+  }
+  while (thread_count_.load() > 0) {
+    if (CanInterruptReceives()) interrupter_.InterruptAll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   for (std::thread& t : threads) t.join();
   close(bell);
@@ -192,6 +198,7 @@ void Reactor::Supervise() {
   constexpr Nanos kLook = 2 * kMillisecond;
   uint64_t last_waits = 0;
   Nanos look_at = kNoDeadline;
+  Nanos interrupt_at = clock_->Now() + options_.tick;
   for (Tick& tick : ticks_) tick.next = clock_->Now() + tick.period;
   for (;;) {
     Nanos now = clock_->Now();
@@ -202,6 +209,7 @@ void Reactor::Supervise() {
           look_at = now + kLook;
         } else if (now >= look_at) {
           look_at = now + kLook;
+          interrupter_.InterruptLong();
           if (Stuck()) {
             GrowIfStuck(&last_waits);
           } else {
@@ -212,12 +220,16 @@ void Reactor::Supervise() {
           }
         }
       }
-      Nanos next = std::min(now + kSecond, look_at);
+      Nanos next = std::min(interrupt_at, look_at);
       for (const Tick& tick : ticks_) next = std::min(next, tick.next);
       if (!stopping_.load() && next > now) wake_supervisor_.WaitFor(&mu_, next - now);
       if (stopping_.load()) return;
     }
     now = clock_->Now();
+    if (now >= interrupt_at) {
+      interrupter_.InterruptLong();
+      interrupt_at = now + options_.tick;
+    }
     for (Tick& tick : ticks_) {
       if (now < tick.next) continue;
       tick.run();

@@ -5,13 +5,14 @@
 // threads wait in epoll_wait together (the kernel wakes one for each event), so the next event
 // finds its thread without a hand-off.
 //
-// A thread may *stay* on a hot connection, receiving with a short wait, as long as another one
-// watches the rest (MayStay). The pool starts at `min_threads` and grows to `max_threads` only
+// A thread may *stay* on a hot connection, in a blocking receive, as long as another one watches
+// the rest (MayStay). The supervisor calls it back from a connection that has gone quiet
+// (receive_interrupt.h). The pool starts at `min_threads` and grows to `max_threads` only
 // while every thread is inside a blocking region and nobody has watched for a whole tick; threads
 // above the minimum leave after `linger` without work.
 //
-// One more thread, the supervisor, ticks: it grows the pool and runs the tick functions (timeouts).
-// It sleeps long while nothing needs it.
+// One more thread, the supervisor, ticks: it ends receives that last, grows the pool and runs the
+// tick functions (timeouts).
 //
 // Thread safety: safe for concurrent use.
 
@@ -29,11 +30,12 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "orb/transport/receive_interrupt.h"
 
 namespace weir::orb {
 
 struct ReactorOptions {
-  int min_threads = 0;  // 0: the number of cores, at least 2
+  int min_threads = 0;  // 0: one more than there are cores: each may stay while one watches
   int max_threads =
       256;  // stops blocking servants, or a peer that provokes them, from taking every thread
   Nanos tick = 10 * kMillisecond;
@@ -85,6 +87,9 @@ class Reactor {
   // Runs `task` on some thread of the pool, soon. For rare work: it allocates. A task that may
   // block says so itself (Blocking).
   void Post(std::function<void()> task);
+
+  // Somebody ends receives that last longer than a tick or two.
+  bool supervised() const { return supervised_.load(std::memory_order_relaxed); }
 
   // Another thread watches the rest at this moment.
   bool MayStay() const { return watchers_.load(std::memory_order_relaxed) > 0; }
@@ -154,6 +159,8 @@ class Reactor {
   std::atomic<int> thread_count_{0};
   std::atomic<bool> alarmed_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> supervised_{false};
+  ReceiveInterrupter interrupter_;  // of the supervisor, and of Stop after it
 
   Mutex mu_;
   CondVar wake_supervisor_;

@@ -41,24 +41,27 @@ namespace {
 thread_local ServerCallList call_list;
 }  // namespace
 
-ServerCall* ServerCall::New(ServerConnection* connection, Incoming* in, bool alone) {
-  ServerCall* const call = call_list.Take();
-  call->connection_ = Ref<ServerConnection>::Share(connection);
-  call->peer_ = &connection->peer_;
-  if (!in->request.contexts.empty()) [[unlikely]] {
-    ReadCodeSets(in->request.contexts, &connection->code_sets_);
+ServerCallLease::ServerCallLease() : call_(call_list.Take()) {}
+
+ServerCallLease::~ServerCallLease() {
+  if (call_ == nullptr) return;
+  call_->incoming_.request.body.block.reset();
+  call_list.Put(call_);
+}
+
+void ServerCall::Begin(ServerConnection* connection, bool alone) {
+  connection_ = Ref<ServerConnection>::Share(connection);
+  peer_ = &connection->peer_;
+  if (!request_.contexts.empty()) [[unlikely]] {
+    ReadCodeSets(request_.contexts, &connection->code_sets_);
   }
-  call->code_sets_ = connection->code_sets_;
-  call->id_ = call_list.NextId();
-  call->wire_id_ = in->id;
-  call->wire_size_ = in->wire_size;
-  call->minor_ = in->request.minor;
-  call->alone_ = alone;
-  call->locate_ = in->kind == Incoming::Kind::kLocateRequest;
-  call->request_.TakeFrom(&in->request);
-  call->progress_.store(Progress::kRunning, std::memory_order_relaxed);
-  call->runner_ = &call_list;
-  return call;
+  code_sets_ = connection->code_sets_;
+  id_ = call_list.NextId();
+  alone_ = alone;
+  locate_ = incoming_.kind == Incoming::Kind::kLocateRequest;
+  minor_ = request_.minor;
+  progress_.store(Progress::kRunning, std::memory_order_relaxed);
+  runner_ = &call_list;
 }
 
 uint32_t ServerCall::BeginUpcall() { return connection_->BeginUpcall(); }
@@ -99,10 +102,10 @@ void ServerCall::Complete() {
   }
   if (progress == Progress::kLate) connection_->RemoveLate(this);
   if (locate_) {
-    if (!abandoned()) connection_->SendLocateReply(wire_id_, minor_, locate_status, reply_);
+    if (!abandoned()) connection_->SendLocateReply(incoming_.id, minor_, locate_status, reply_);
   } else if (request_.response_expected) {
     connection_->context_->dispatcher->FinishPhase(*this);
-    if (!abandoned()) connection_->SendReply(wire_id_, minor_, reply_);
+    if (!abandoned()) connection_->SendReply(incoming_.id, minor_, reply_);
   }
   if (progress == Progress::kLate) return PutAway();
   if (by_runner) return progress_.store(Progress::kAnswered, std::memory_order_relaxed);
@@ -123,7 +126,7 @@ void ServerCall::PutAway() {
   Ref<ServerConnection> connection = std::move(connection_);
   connection->context_->dispatcher->Release(*this);
   servant_.reset();
-  request_.Clear();
+  request_.body.block.reset();  // the rest is set anew by the next request
   reply_.Clear();
   locate_status = LocateStatus::kUnknownObject;
   body_.ShrinkTo(ServerCallList::kMostBytes);

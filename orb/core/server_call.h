@@ -14,16 +14,21 @@
 
 #include "base/ref.h"
 #include "orb/core/call.h"
+#include "orb/core/codec.h"
 #include "orb/core/server_connection.h"
 
 namespace weir::orb {
 
 class ServerCall : public Call {
  public:
-  // A call for the request in `*in`, whose content it takes.
-  static ServerCall* New(ServerConnection* connection, Incoming* in, bool alone);
+  // Becomes the call for the request in incoming().
+  void Begin(ServerConnection* connection, bool alone);
 
-  // Has it served. The call may be gone when this returns. The result is as Dispatcher::Dispatch's.
+  // What its connection has decoded.
+  Incoming* incoming() { return &incoming_; }
+
+  // Has it served. REQUIRES: Begin was called. The call may be gone when this returns. The result
+  // is as Dispatcher::Dispatch's.
   uint32_t Run();
   uint32_t BeginUpcall() override;
 
@@ -33,6 +38,7 @@ class ServerCall : public Call {
 
  private:
   friend struct ServerCallList;
+  friend class ServerCallLease;
   friend class ServerConnection;
 
   enum class Progress : uint8_t {
@@ -43,18 +49,33 @@ class ServerCall : public Call {
     kLeft,       // it has returned while another thread answers: that one puts the call away
   };
 
-  ServerCall() = default;
+  ServerCall() : Call(&incoming_.request) {}
   void Complete() override;
   void Abandon() override;
   void PutAway();
 
+  Incoming incoming_;
+  GiopMinor minor_ = GiopMinor::k2;  // of the request, whatever filters make of it
   Ref<ServerConnection> connection_;
   std::shared_ptr<Servant> servant_;
-  uint32_t wire_id_ = 0;
-  size_t wire_size_ = 0;  // of the request
-  GiopMinor minor_ = GiopMinor::k2;
   std::atomic<Progress> progress_{Progress::kRunning};
   const void* runner_ = nullptr;  // the list of the thread that runs the servant
+};
+
+// A call of the current thread's list, to decode into; goes back unless it is released, to Begin.
+// Leases nest: a servant that makes a call of its own may have to decode meanwhile.
+class ServerCallLease {
+ public:
+  ServerCallLease();
+  ~ServerCallLease();
+  ServerCallLease(const ServerCallLease&) = delete;
+  ServerCallLease& operator=(const ServerCallLease&) = delete;
+
+  Incoming* incoming() const { return call_->incoming(); }
+  ServerCall* Release() { return std::exchange(call_, nullptr); }
+
+ private:
+  ServerCall* call_;
 };
 
 }  // namespace weir::orb

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "orb/core/incoming_lease.h"
+#include "orb/core/buffer_lease.h"
 #include "orb/core/server_call.h"
 #include "orb/transport/socket.h"
 
@@ -15,15 +15,20 @@ ServerConnection::ServerConnection(const ServerContext* context, std::unique_ptr
       stream_(std::move(stream)),
       codec_(std::move(codec)),
       peer_{std::string(transport), stream_->peer_address()},
+      registration_(context->reactor, stream_->fd(), this),
       output_(stream_.get(), context->reactor, context->clock, context->limits.max_queued_output,
               {[this] { AddRef(); }, [this] { Unref(); }, [this] { ResumeReading(); }}) {}
 
 ServerConnection::~ServerConnection() { context_->closed(this); }
 
-void ServerConnection::Open() {
-  if (context_->reactor->Add(stream_->fd(), this)) return;
-  LogInputError("the kernel has no room to watch the connection: see fs.epoll.max_user_watches");
-  Close();
+void ServerConnection::Open() { Arm(); }
+
+// `this` may be gone afterwards.
+void ServerConnection::Arm() {
+  if (registration_.Arm()) return;
+  LogInputError(kNoRoomToWatch);
+  // Callers may hold the mutex.
+  context_->reactor->Post([this] { Close(); });
 }
 
 void ServerConnection::OnReady() {
@@ -46,8 +51,8 @@ void ServerConnection::OnReady() {
         break;
       }
       case IoResult::kWouldBlock:
-        // Nothing during a whole short wait: the connection is no longer hot.
-        if (wait == Wait::kShort) return Rearm();
+        // Called back: the connection is no longer hot.
+        if (wait == Wait::kStay) return Rearm();
         break;
       case IoResult::kEnd:
         if (!input_.empty() || codec_->MidMessage()) {
@@ -59,7 +64,8 @@ void ServerConnection::OnReady() {
     }
     // Without a thread that watches the rest, others must get their turn.
     if (output_.congested() || !context_->reactor->MayStay()) return Rearm();
-    wait = input_.full() ? Wait::kNo : Wait::kShort;
+    wait = input_.full() ? Wait::kNo : Wait::kStay;
+    registration_.Stay();
   }
 }
 
@@ -74,23 +80,23 @@ void ServerConnection::Rearm() {
       return;
     }
   }
-  context_->reactor->Arm(stream_->fd(), this);
+  Arm();
 }
 
 void ServerConnection::ResumeReading() {
   MutexLock lock(&mu_);
   if (!paused_) return;
   paused_ = false;
-  context_->reactor->Arm(stream_->fd(), this);
+  Arm();
 }
 
 ServerConnection::Next ServerConnection::Process() {
-  IncomingLease in;
   while (!input_.empty()) {
-    const size_t n = codec_->Decode(input_.block(), input_.bytes(), in.get());
-    if (in->kind == Incoming::Kind::kNeedMore) break;
+    ServerCallLease call;
+    const size_t n = codec_->Decode(input_.block(), input_.bytes(), call.incoming());
+    if (call.incoming()->kind == Incoming::Kind::kNeedMore) break;
     input_.Consume(n);
-    const Next next = Handle(in.get());
+    const Next next = Handle(&call);
     if (next != Next::kGoOn) return next;
   }
   const bool partial = !input_.empty() || codec_->MidMessage();
@@ -100,25 +106,20 @@ ServerConnection::Next ServerConnection::Process() {
   return Next::kGoOn;
 }
 
-ServerConnection::Next ServerConnection::Handle(Incoming* in) {
+ServerConnection::Next ServerConnection::Handle(ServerCallLease* call) {
+  const Incoming* const in = call->incoming();
   switch (in->kind) {
     case Incoming::Kind::kRequest:
-      return HandleRequest(in);
+      return HandleRequest(call);
     case Incoming::Kind::kLocateRequest:
-      return HandleLocateRequest(in);
+      return HandleLocateRequest(call);
     case Incoming::Kind::kCancel:
       HandleCancel(in->id);
       return Next::kGoOn;
     case Incoming::Kind::kReject:
       LogInputError(in->error);
       if (in->request.response_expected) {
-        IncomingLease answer;
-        BufferLease body;
-        cdr::Encoder out(body.get());
-        Encode(in->exception, &out);
-        answer->reply.status = ReplyStatus::kSystemException;
-        answer->reply.body.bytes = body->view();
-        SendReply(in->id, in->request.minor, answer->reply);
+        SendSystemException(in->id, in->request.minor, in->exception);
       }
       return Next::kGoOn;
     case Incoming::Kind::kError:
@@ -180,6 +181,36 @@ void ServerConnection::PassInputOn() {
   context_->reactor->Post([this] { OnReady(); });
 }
 
+bool ServerConnection::Overloaded() const {
+  return context_->pending_bytes.load(std::memory_order_relaxed) >
+             context_->limits.max_pending_bytes ||
+         calls_in_progress() > context_->limits.max_calls_per_connection;
+}
+
+// A request that must not be served, if it is one.
+std::optional<ServerConnection::Next> ServerConnection::Refuse(ServerCallLease* call) {
+  Incoming* const in = call->incoming();
+  bool duplicate, too_many_bytes;
+  {
+    MutexLock lock(&mu_);
+    duplicate = late_.contains(in->id);
+    too_many_bytes = late_bytes_ > context_->limits.max_pending_bytes_per_connection;
+  }
+  if (!duplicate && !too_many_bytes && !Overloaded()) return std::nullopt;
+  EndCall();
+  if (duplicate) {
+    LogInputError(StrCat("request id ", in->id, " is in use already"));
+    return Next::kClose;
+  }
+  in->kind = Incoming::Kind::kReject;
+  in->exception = {ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo};
+  in->error =
+      calls_in_progress() >= context_->limits.max_calls_per_connection
+          ? StrCat("more than ", context_->limits.max_calls_per_connection, " calls in progress")
+          : "too many bytes of requests wait for late answers";
+  return Handle(call);
+}
+
 bool ServerConnection::BeginCall() {
   if (state_.fetch_add(1) & kClosing) [[unlikely]] {
     state_.fetch_sub(1);
@@ -191,48 +222,32 @@ bool ServerConnection::BeginCall() {
 void ServerConnection::EndCall() { state_.fetch_sub(1); }
 
 void ServerConnection::AddLate(ServerCall* call) {
-  late_[call->wire_id_] = call;
+  late_[call->incoming_.id] = call;
   late_count_.fetch_add(1);
-  late_bytes_ += call->wire_size_;
-  context_->pending_bytes.fetch_add(call->wire_size_, std::memory_order_relaxed);
+  late_bytes_ += call->incoming_.wire_size;
+  context_->pending_bytes.fetch_add(call->incoming_.wire_size, std::memory_order_relaxed);
 }
 
 void ServerConnection::RemoveLate(ServerCall* call) {
   MutexLock lock(&mu_);  // after which AddLate is over
-  context_->pending_bytes.fetch_sub(call->wire_size_, std::memory_order_relaxed);
-  late_.erase(call->wire_id_);
+  context_->pending_bytes.fetch_sub(call->incoming_.wire_size, std::memory_order_relaxed);
+  late_.erase(call->incoming_.id);
   late_count_.fetch_sub(1);
-  late_bytes_ -= call->wire_size_;
+  late_bytes_ -= call->incoming_.wire_size;
 }
 
-ServerConnection::Next ServerConnection::HandleRequest(Incoming* in) {
+ServerConnection::Next ServerConnection::HandleRequest(ServerCallLease* call) {
   calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // After our CloseConnection a request is not to be executed: the peer will send it again
   // elsewhere.
   if (!BeginCall()) return Next::kGoOn;
-  const ServerLimits& limits = context_->limits;
-  bool too_much =
-      context_->pending_bytes.load(std::memory_order_relaxed) > limits.max_pending_bytes;
-  if (late_count_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    MutexLock lock(&mu_);
-    if (late_.contains(in->id)) {
-      LogInputError(StrCat("request id ", in->id, " is in use already"));
-      EndCall();
-      return Next::kClose;
-    }
-    too_much = too_much || late_bytes_ > limits.max_pending_bytes_per_connection;
-  }
-  if (too_much || calls_in_progress() > limits.max_calls_per_connection) [[unlikely]] {
-    in->kind = Incoming::Kind::kReject;
-    in->exception = {ExceptionId::kNoResources, WeirMinor::kTooManyPending, Completion::kNo};
-    in->error = too_much
-                    ? "too many bytes of requests wait for late answers"
-                    : StrCat("more than ", limits.max_calls_per_connection, " calls in progress");
-    EndCall();
-    return Handle(in);
+  if (late_count_.load(std::memory_order_relaxed) != 0 || Overloaded()) [[unlikely]] {
+    if (const std::optional<Next> refused = Refuse(call)) return *refused;
   }
   const bool alone = input_.empty() && late_count_.load(std::memory_order_relaxed) == 0;
-  const uint32_t upcall = ServerCall::New(this, in, alone)->Run();
+  ServerCall* const begun = call->Release();
+  begun->Begin(this, alone);
+  const uint32_t upcall = begun->Run();
   if (upcall == 0) [[likely]]
     return Next::kGoOn;
   const bool still_owner = EndUpcall(upcall);
@@ -240,9 +255,10 @@ ServerConnection::Next ServerConnection::HandleRequest(Incoming* in) {
   return still_owner ? Next::kGoOn : Next::kLent;
 }
 
-ServerConnection::Next ServerConnection::HandleLocateRequest(Incoming* in) {
+ServerConnection::Next ServerConnection::HandleLocateRequest(ServerCallLease* call) {
+  const Incoming* const in = call->incoming();
   const std::shared_ptr<Servant> servant = context_->adapter->Find(in->request.object_key);
-  if (servant != nullptr && servant->HandlesBuiltins()) return HandleRequest(in);
+  if (servant != nullptr && servant->HandlesBuiltins()) return HandleRequest(call);
   SendLocateReply(in->id, in->request.minor,
                   servant != nullptr ? LocateStatus::kObjectHere : LocateStatus::kUnknownObject,
                   Reply());
@@ -271,22 +287,29 @@ void ServerConnection::HandleCancel(uint32_t id) {
 
 void ServerConnection::SendReply(uint32_t id, GiopMinor minor, const Reply& reply) {
   BufferLease out;
-  absl::Status status = codec_->EncodeReply(id, minor, reply, out.get());
-  if (!status.ok()) [[unlikely]] {
-    context_->logger->Log(LogLevel::kError, StrCat("event=reply_not_encodable peer=", peer_.address,
-                                                   " error=\"", status.message(), "\""));
-    SystemException e = FromStatus(status);
-    e.completed = Completion::kYes;
-    IncomingLease answer;
-    BufferLease body;
-    cdr::Encoder encoder(body.get());
-    Encode(e, &encoder);
-    answer->reply.status = ReplyStatus::kSystemException;
-    answer->reply.body.bytes = body->view();
-    out->Clear();
-    if (!codec_->EncodeReply(id, minor, answer->reply, out.get()).ok()) return;
-  }
+  const absl::Status status = codec_->EncodeReply(id, minor, reply, out.get());
+  if (!status.ok()) [[unlikely]]
+    return ReplyNotEncodable(id, minor, status);
   output_.Write(out->view());
+}
+
+void ServerConnection::ReplyNotEncodable(uint32_t id, GiopMinor minor, const absl::Status& why) {
+  context_->logger->Log(LogLevel::kError, StrCat("event=reply_not_encodable peer=", peer_.address,
+                                                 " error=\"", why.message(), "\""));
+  SystemException e = FromStatus(why);
+  e.completed = Completion::kYes;
+  SendSystemException(id, minor, e);
+}
+
+void ServerConnection::SendSystemException(uint32_t id, GiopMinor minor, const SystemException& e) {
+  BufferLease body;
+  cdr::Encoder encoder(body.get());
+  Encode(e, &encoder);
+  Reply reply;
+  reply.status = ReplyStatus::kSystemException;
+  reply.body.bytes = body->view();
+  BufferLease out;
+  if (codec_->EncodeReply(id, minor, reply, out.get()).ok()) output_.Write(out->view());
 }
 
 bool ServerConnection::TryCloseInGoodOrder() {
@@ -370,7 +393,7 @@ void ServerConnection::Close() {
     MutexLock lock(&mu_);
     for (const auto& [id, call] : late_) call->Cancel();
   }
-  context_->reactor->Remove(stream_->fd());
+  registration_.Remove();
   Unref();
 }
 

@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -34,11 +35,13 @@
 #include "orb/core/limits.h"
 #include "orb/core/output.h"
 #include "orb/core/reactor.h"
+#include "orb/core/registration.h"
 #include "orb/transport/transport.h"
 
 namespace weir::orb {
 
 class ServerCall;
+class ServerCallLease;
 class ServerConnection;
 
 // What the connections of one ORB share.
@@ -97,20 +100,25 @@ class ServerConnection : public RefCounted, public EventHandler {
   // The owner of the input only.
   void OnReady() override;
   Next Process();
-  Next Handle(Incoming* in);
-  Next HandleRequest(Incoming* in);
-  Next HandleLocateRequest(Incoming* in);
+  Next Handle(ServerCallLease* call);
+  Next HandleRequest(ServerCallLease* call);
+  Next HandleLocateRequest(ServerCallLease* call);
+  std::optional<Next> Refuse(ServerCallLease* call);
+  bool Overloaded() const;
   uint32_t BeginUpcall();
   // Returns whether the caller still owns the input.
   bool EndUpcall(uint32_t upcall);
   void PassInputOn();
   void HandleCancel(uint32_t id);
   void Close();
+  void Arm();
   void Rearm();
   void LogInputError(std::string_view what);
 
   // Any thread.
   void SendReply(uint32_t id, GiopMinor minor, const Reply& reply);
+  void ReplyNotEncodable(uint32_t id, GiopMinor minor, const absl::Status& why);
+  void SendSystemException(uint32_t id, GiopMinor minor, const SystemException& e);
   void SendLocateReply(uint32_t id, GiopMinor minor, LocateStatus status, const Reply& reply);
   bool BeginCall();
   // Remembers and forgets a call that is answered late.
@@ -126,6 +134,7 @@ class ServerConnection : public RefCounted, public EventHandler {
 
   // The owner of the input.
   Input input_;
+  Registration registration_;
   CodeSets code_sets_;
 
   // Self-synchronized.

@@ -32,9 +32,8 @@ class Target {
   bool remembers_forward = true;
 
   // Where the object has moved to, or null.
+  bool has_forward() const { return has_forward_.load(std::memory_order_acquire); }
   std::shared_ptr<Target> forward() const {
-    if (!has_forward_.load(std::memory_order_acquire)) [[likely]]
-      return nullptr;
     MutexLock lock(&mu_);
     return forward_;
   }

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "orb/transport/receive_interrupt.h"
 
 namespace weir::orb {
 
@@ -66,8 +67,17 @@ absl::Status ErrnoStatus(int error, std::string_view where) {
   }
 }
 
+TransportOptions TransportOptions::Supervised() {
+  TransportOptions options;
+  if (CanInterruptReceives()) options.stay = 0;
+  return options;
+}
+
 SocketStream::SocketStream(UniqueFd fd, std::string peer_address, const TransportOptions& options)
-    : fd_(std::move(fd)), peer_address_(std::move(peer_address)) {
+    : fd_(std::move(fd)),
+      peer_address_(std::move(peer_address)),
+      interruptible_(options.stay == 0) {
+  if (interruptible_) return;
   timeval stay;
   stay.tv_sec = options.stay / kSecond;
   stay.tv_usec = std::max<Nanos>(1, options.stay % kSecond / kMicrosecond);
@@ -75,14 +85,19 @@ SocketStream::SocketStream(UniqueFd fd, std::string peer_address, const Transpor
 }
 
 IoResult SocketStream::Receive(void* to, size_t size, Wait wait) {
-  for (;;) {
-    const ssize_t n = ReceiveBytes(fd_.get(), to, size, wait == Wait::kNo ? MSG_DONTWAIT : 0);
-    if (n > 0) return {IoResult::kBytes, 0, static_cast<size_t>(n)};
-    if (n == 0) return {IoResult::kEnd};
-    if (errno == EINTR) continue;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return {IoResult::kWouldBlock};
-    return {IoResult::kError, errno};
+  ssize_t n;
+  if (wait == Wait::kStay && interruptible_) {
+    const ReceiveMark mark(fd_.get());
+    n = ReceiveBytes(fd_.get(), to, size, 0);
+  } else {
+    n = ReceiveBytes(fd_.get(), to, size, wait == Wait::kNo ? MSG_DONTWAIT : 0);
   }
+  if (n > 0) [[likely]]
+    return {IoResult::kBytes, 0, static_cast<size_t>(n)};
+  if (n == 0) return {IoResult::kEnd};
+  // A signal of the program's own (EINTR) ends the wait early, which is as good as late.
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {IoResult::kWouldBlock};
+  return {IoResult::kError, errno};
 }
 
 IoResult SocketStream::Send(std::string_view bytes) {

@@ -34,9 +34,9 @@ class UniqueFd {
   int fd_;
 };
 
-// A Stream over a connected stream socket. The descriptor is in blocking mode; only Wait::kShort
-// blocks, for the receive timeout that is set on the socket once: a receive that waits this way
-// is one system call, for 2% (TCP) to 4% (Unix sockets) of a whole ping-pong more than a plain one.
+// A Stream over a connected stream socket. The descriptor is in blocking mode; only Wait::kStay
+// blocks, until it is interrupted or for the receive timeout that is set on the socket once. So a
+// receive that waits is one system call.
 class SocketStream : public Stream {
  public:
   SocketStream(UniqueFd fd, std::string peer_address, const TransportOptions& options);
@@ -53,6 +53,7 @@ class SocketStream : public Stream {
  private:
   const UniqueFd fd_;
   const std::string peer_address_;
+  const bool interruptible_;
 };
 
 // Connects a fresh socket to `address`. `where` is how errors name it.

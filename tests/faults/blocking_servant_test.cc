@@ -63,7 +63,8 @@ class BlockingServant : public ::testing::Test {
     options.reactor.linger = 200 * kMillisecond;
     orb_ = std::make_unique<orb::Orb>(options, &clock_, &logger_, nullptr);
     orb_->AddMessaging(std::make_unique<giop::Giop>());
-    orb_->AddTransport(std::make_unique<orb::TcpTransport>(&clock_));
+    orb_->AddTransport(
+        std::make_unique<orb::TcpTransport>(&clock_, orb::TransportOptions::Supervised()));
     EXPECT_TRUE(orb_->Start().ok());
     EXPECT_TRUE(orb_->adapter().Activate("gate", servant_).ok());
     const auto endpoint = orb_->Listen("giop:tcp:127.0.0.1:0");

@@ -170,7 +170,8 @@ struct Node {
   Node(const Clock* clock, Logger* logger, orb::Gate* gate)
       : orb(orb::OrbOptions{.hostname = "localhost"}, clock, logger, gate) {
     orb.AddMessaging(std::make_unique<giop::Giop>());
-    orb.AddTransport(std::make_unique<orb::TcpTransport>(clock));
+    orb.AddTransport(
+        std::make_unique<orb::TcpTransport>(clock, orb::TransportOptions::Supervised()));
     EXPECT_TRUE(orb.Start().ok());
     const auto endpoint = orb.Listen("giop:tcp:127.0.0.1:0");
     EXPECT_TRUE(endpoint.ok()) << endpoint.status();

@@ -50,8 +50,10 @@ class Client {
     giop::Limits limits;
     limits.fragment_size = fragment_size;
     orb_.AddMessaging(std::make_unique<giop::Giop>(limits));
-    orb_.AddTransport(std::make_unique<orb::TcpTransport>(&clock_));
-    orb_.AddTransport(std::make_unique<orb::UnixTransport>(&clock_));
+    orb_.AddTransport(
+        std::make_unique<orb::TcpTransport>(&clock_, orb::TransportOptions::Supervised()));
+    orb_.AddTransport(
+        std::make_unique<orb::UnixTransport>(&clock_, orb::TransportOptions::Supervised()));
     const absl::Status started = orb_.Start();
     EXPECT_TRUE(started.ok()) << started;
   }

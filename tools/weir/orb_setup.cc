@@ -66,8 +66,9 @@ std::unique_ptr<orb::Orb> NewOrb(OrbSettings settings, const Clock* clock, Logge
   settings.orb.client.max_queued_output = settings.orb.server.max_queued_output;
   auto result = std::make_unique<orb::Orb>(settings.orb, clock, logger, gate);
   result->AddMessaging(std::make_unique<giop::Giop>(settings.giop));
-  result->AddTransport(std::make_unique<orb::TcpTransport>(clock));
-  result->AddTransport(std::make_unique<orb::UnixTransport>(clock));
+  const auto transport = orb::TransportOptions::Supervised();
+  result->AddTransport(std::make_unique<orb::TcpTransport>(clock, transport));
+  result->AddTransport(std::make_unique<orb::UnixTransport>(clock, transport));
   return result;
 }
 

@@ -31,6 +31,39 @@ TEST_P(OrbTransports, ABlockingCallReturnsItsResult) {
   EXPECT_EQ(client_->stats().upstream_connections, 1u);
 }
 
+TEST_P(OrbTransports, AConnectionIsServedAgainHoweverLongItWasHotOrRested) {
+  // Below, at and above what makes a thread stay and take the connection out of the reactor's set,
+  // with rests that call it back, and some that do not.
+  const auto target = client_.To({Listen()});
+  int value = 0;
+  for (const int calls : {1, 31, 32, 33, 34, 100, 2, 200}) {
+    for (const int rest_ms : {0, 3, 15, 50}) {
+      for (int i = 0; i < calls; ++i, ++value) ASSERT_EQ(client_.Ping(target, value), value + 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(rest_ms));
+    }
+  }
+  EXPECT_EQ(client_->stats().upstream_connections, 1u);
+}
+
+TEST_P(OrbTransports, HotConnectionsLeaveAThreadForTheOthers) {
+  const Endpoint endpoint = Listen();
+  std::atomic<bool> over{false};
+  std::vector<std::thread> hot;
+  for (int t = 0; t < 6; ++t) {
+    hot.emplace_back([&] {
+      TestOrb client;
+      const auto target = client.To({endpoint});
+      while (!over.load()) ASSERT_EQ(client.Ping(target, 1), 2);
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    TestOrb fresh;
+    EXPECT_EQ(fresh.Ping(fresh.To({endpoint}), i, In(kPatience)), i + 1);
+  }
+  over.store(true);
+  for (std::thread& t : hot) t.join();
+}
+
 TEST_P(OrbTransports, AThousandAsynchronousCallsInFlightAreAllAnswered) {
   Held held;
   server_.servant->On("hold", held.Hold());

@@ -64,7 +64,7 @@ class OutputTest : public ::testing::Test {
     while (all.size() < size) {
       char buffer[5000];
       const IoResult r =
-          peer_->Receive(buffer, std::min(sizeof buffer, size - all.size()), Wait::kShort);
+          peer_->Receive(buffer, std::min(sizeof buffer, size - all.size()), Wait::kStay);
       if (r.kind == IoResult::kWouldBlock) continue;
       if (r.kind != IoResult::kBytes) break;
       all.append(buffer, r.bytes);

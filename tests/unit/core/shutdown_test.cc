@@ -34,7 +34,7 @@ class RawClient {
       begin_ += codec_->Decode(block_, bytes().substr(begin_), &in);
       if (in.kind != Incoming::Kind::kNeedMore) return in;
       const IoResult r =
-          stream_->Receive(block_->data() + end_, block_->capacity() - end_, Wait::kShort);
+          stream_->Receive(block_->data() + end_, block_->capacity() - end_, Wait::kStay);
       if (r.kind == IoResult::kWouldBlock) continue;
       if (r.kind != IoResult::kBytes) {
         in.kind = Incoming::Kind::kError;

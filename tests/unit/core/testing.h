@@ -185,8 +185,8 @@ class TestOrb {
  public:
   explicit TestOrb(OrbOptions options = {}) : orb_(options, &TheClock(), &log, nullptr) {
     orb_.AddMessaging(std::make_unique<giop::Giop>());
-    orb_.AddTransport(std::make_unique<TcpTransport>(&TheClock()));
-    orb_.AddTransport(std::make_unique<UnixTransport>(&TheClock()));
+    orb_.AddTransport(std::make_unique<TcpTransport>(&TheClock(), TransportOptions::Supervised()));
+    orb_.AddTransport(std::make_unique<UnixTransport>(&TheClock(), TransportOptions::Supervised()));
     EXPECT_TRUE(orb_.Start().ok());
     EXPECT_TRUE(orb_.adapter().Activate("test", servant).ok());
   }
@@ -245,7 +245,7 @@ class FakeServer {
           block_ = cdr::BlockRef::Allocate(1 << 20);
         }
         const IoResult r =
-            stream_->Receive(block_->data() + end_, block_->capacity() - end_, Wait::kShort);
+            stream_->Receive(block_->data() + end_, block_->capacity() - end_, Wait::kStay);
         if (r.kind == IoResult::kWouldBlock) continue;
         if (r.kind != IoResult::kBytes) {
           in.kind = Incoming::Kind::kClose;

@@ -20,7 +20,7 @@ namespace weir::filters {
 class FakeCall : public orb::Call {
  public:
   explicit FakeCall(std::string key = "key", std::string operation = "op", uint64_t id = 1)
-      : key_(std::move(key)), operation_(std::move(operation)) {
+      : Call(&stored_request_), key_(std::move(key)), operation_(std::move(operation)) {
     peer_ = &fixed_peer_;
     id_ = id;
     request_.object_key = key_;
@@ -58,6 +58,7 @@ class FakeCall : public orb::Call {
   void Complete() override {}
   void Abandon() override {}
 
+  orb::Request stored_request_;
   const std::string key_;
   const std::string operation_;
   orb::Peer fixed_peer_{"tcp", "10.0.0.7:40112"};

@@ -35,7 +35,7 @@ TEST_P(TcpTest, BytesPassAndThePortOfZeroBecomesARealOne) {
   char buffer[10];
   EXPECT_FALSE((*server)->HasInput());
   EXPECT_EQ((*server)->Receive(buffer, 10, Wait::kNo).kind, IoResult::kWouldBlock);
-  EXPECT_EQ((*server)->Receive(buffer, 10, Wait::kShort).kind, IoResult::kWouldBlock);
+  EXPECT_EQ((*server)->Receive(buffer, 10, Wait::kStay).kind, IoResult::kWouldBlock);
   EXPECT_FALSE((*server)->WaitReadable(kMillisecond));
   EXPECT_EQ((*client)->Send("hello").bytes, 5u);
   EXPECT_TRUE((*server)->WaitReadable(5 * kSecond));

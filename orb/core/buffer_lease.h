@@ -1,12 +1,12 @@
-// An Incoming to decode into, lent by the current thread so that its memory is used again. Leases
-// nest: a callback that decodes in turn gets another one.
+// A buffer to encode into, lent by the current thread so that its memory is used again. What grows
+// large is given back to the heap. Leases nest: a callback that encodes in turn gets another one.
 //
 // Thread safety: of the thread that made it.
 
-#ifndef WEIR_ORB_CORE_INCOMING_LEASE_H_
-#define WEIR_ORB_CORE_INCOMING_LEASE_H_
+#ifndef WEIR_ORB_CORE_BUFFER_LEASE_H_
+#define WEIR_ORB_CORE_BUFFER_LEASE_H_
 
-#include "orb/core/codec.h"
+#include "orb/cdr/byte_buffer.h"
 
 namespace weir::orb {
 
@@ -37,32 +37,6 @@ class SpareList {
   bool closed_ = false;  // the thread ends
 };
 
-class IncomingLease {
- public:
-  IncomingLease() : incoming_(Spare().Take()) {}
-  ~IncomingLease() {
-    // A decoded request leaves no trace in the reply, nor the other way round.
-    if (incoming_->kind != Incoming::Kind::kRequest) incoming_->reply.Clear();
-    if (incoming_->kind != Incoming::Kind::kReply) incoming_->request.Clear();
-    incoming_->kind = Incoming::Kind::kNeedMore;
-    Spare().Put(incoming_);
-  }
-  IncomingLease(const IncomingLease&) = delete;
-  IncomingLease& operator=(const IncomingLease&) = delete;
-
-  Incoming* get() const { return incoming_; }
-  Incoming* operator->() const { return incoming_; }
-
- private:
-  static SpareList<Incoming>& Spare() {
-    thread_local SpareList<Incoming> spare;
-    return spare;
-  }
-
-  Incoming* const incoming_;
-};
-
-// The same for buffers to encode into. What grows large is given back to the heap.
 class BufferLease {
  public:
   BufferLease() : buffer_(Spare().Take()) {}
@@ -89,4 +63,4 @@ class BufferLease {
 
 }  // namespace weir::orb
 
-#endif  // WEIR_ORB_CORE_INCOMING_LEASE_H_
+#endif  // WEIR_ORB_CORE_BUFFER_LEASE_H_
