@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "filters/builtin/parameters.h"
+#include "orb/cdr/encoder.h"
 #include "orb/core/system_exception.h"
 
 namespace weir::filters {
@@ -14,17 +15,19 @@ using orb::ExceptionId;
 
 class DenyFilter : public Filter {
  public:
-  explicit DenyFilter(ExceptionId id)
-      : exception_(id, orb::WeirMinor::kDenied, orb::Completion::kNo) {}
+  explicit DenyFilter(ExceptionId id) {
+    cdr::Encoder out(&exception_);
+    orb::Encode({id, orb::WeirMinor::kDenied, orb::Completion::kNo}, &out);
+  }
 
   Verdict Up(int, orb::Call& call) override {
-    call.SetSystemException(exception_);
+    call.SetBorrowedBody(orb::ReplyStatus::kSystemException, exception_.view());
     return Verdict::kBounce;
   }
   Verdict Down(int, orb::Call&) override { return Verdict::kPass; }
 
  private:
-  const orb::SystemException exception_;
+  cdr::ByteBuffer exception_;  // encoded
 };
 
 class DenyKind : public FilterKind {
