@@ -9,6 +9,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "base/strings.h"
 #include "tools/bench/child.h"
 
@@ -42,18 +46,34 @@ bool ReceiveAll(int fd, char* data, size_t size) {
   return true;
 }
 
-void Serve(int listener) {
+// The first connection to `listener`, ready for small messages. -1 on errors.
+int Accept(int listener) {
   const int fd = accept(listener, nullptr, nullptr);
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
+}
+
+void Serve(int listener) {
+  const int fd = Accept(listener);
   char message[kRequestSize] = {};
   while (ReceiveAll(fd, message, kRequestSize) && SendAll(fd, message, kReplySize)) {
   }
 }
 
+// Passes requests from `listener` on to `server`, and replies back.
+void Relay(int listener, int server) {
+  const int fd = Accept(listener);
+  char message[kRequestSize] = {};
+  while (ReceiveAll(fd, message, kRequestSize) && SendAll(server, message, kRequestSize) &&
+         ReceiveAll(server, message, kReplySize) && SendAll(fd, message, kReplySize)) {
+  }
+}
+
 class BarePing : public Contender {
  public:
-  BarePing(std::unique_ptr<Child> server, int fd) : server_(std::move(server)), fd_(fd) {}
+  BarePing(std::vector<std::unique_ptr<Child>> others, int fd)
+      : others_(std::move(others)), fd_(fd) {}
   ~BarePing() override { close(fd_); }
 
   absl::StatusOr<Nanos> Run(int calls) override {
@@ -61,7 +81,7 @@ class BarePing : public Contender {
     const Nanos began = clock_.Now();
     for (int i = 0; i < calls; ++i) {
       if (!SendAll(fd_, message, kRequestSize) || !ReceiveAll(fd_, message, kReplySize)) {
-        return absl::UnavailableError("the bare ping-pong's other process is gone");
+        return absl::UnavailableError("another process of the bare ping-pong is gone");
       }
     }
     return clock_.Now() - began;
@@ -69,13 +89,17 @@ class BarePing : public Contender {
 
  private:
   const SystemClock clock_;
-  const std::unique_ptr<Child> server_;
+  const std::vector<std::unique_ptr<Child>> others_;
   const int fd_;
 };
 
-}  // namespace
+// A child process that runs `serve` on a listener, and a connection to that.
+struct Served {
+  std::unique_ptr<Child> child;
+  int fd = -1;
+};
 
-absl::StatusOr<std::unique_ptr<Contender>> NewBarePing(const std::string& unix_path) {
+absl::StatusOr<Served> Start(const std::string& unix_path, const std::function<void(int)>& serve) {
   sockaddr_in tcp = {};
   tcp.sin_family = AF_INET;
   tcp.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -96,9 +120,9 @@ absl::StatusOr<std::unique_ptr<Contender>> NewBarePing(const std::string& unix_p
     return absl::UnavailableError(
         StrCat("listening for the bare ping-pong ", unix_path, ": ", strerror(errno)));
   }
-  auto server = Child::Fork("bare ping-pong", [listener] { Serve(listener); });
+  auto child = Child::Fork("bare ping-pong", [listener, &serve] { serve(listener); });
   close(listener);
-  if (!server.ok()) return server.status();
+  if (!child.ok()) return child.status();
   const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 || connect(fd, address, size) != 0) {
     return absl::UnavailableError(
@@ -106,7 +130,29 @@ absl::StatusOr<std::unique_ptr<Contender>> NewBarePing(const std::string& unix_p
   }
   const int on = 1;
   if (is_tcp) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return std::make_unique<BarePing>(*std::move(server), fd);
+  return Served{*std::move(child), fd};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Contender>> NewBarePing(const std::string& unix_path) {
+  auto server = Start(unix_path, Serve);
+  if (!server.ok()) return server.status();
+  std::vector<std::unique_ptr<Child>> others;
+  others.push_back(std::move(server->child));
+  return std::make_unique<BarePing>(std::move(others), server->fd);
+}
+
+absl::StatusOr<std::unique_ptr<Contender>> NewBareRelay() {
+  auto server = Start("", Serve);
+  if (!server.ok()) return server.status();
+  auto relay = Start("", [&server](int listener) { Relay(listener, server->fd); });
+  close(server->fd);  // the relay has it
+  if (!relay.ok()) return relay.status();
+  std::vector<std::unique_ptr<Child>> others;
+  others.push_back(std::move(relay->child));
+  others.push_back(std::move(server->child));
+  return std::make_unique<BarePing>(std::move(others), relay->fd);
 }
 
 }  // namespace weir::bench

@@ -16,6 +16,9 @@ namespace weir::bench {
 // `unix_path` if that is not empty. REQUIRES: no other threads were started.
 absl::StatusOr<std::unique_ptr<Contender>> NewBarePing(const std::string& unix_path);
 
+// The same over TCP by way of a third process that passes messages on: the floor for a gateway.
+absl::StatusOr<std::unique_ptr<Contender>> NewBareRelay();
+
 }  // namespace weir::bench
 
 #endif  // WEIR_TOOLS_BENCH_BARE_PING_H_

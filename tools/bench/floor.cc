@@ -21,6 +21,7 @@ constexpr int kFurther = 8;
 // The contenders' names.
 constexpr const char* kBareTcp = "bare ping-pong, tcp";
 constexpr const char* kBareUnix = "bare ping-pong, unix";
+constexpr const char* kBareRelay = "bare relay, tcp";
 constexpr const char* kOmniTcp = "omniORB direct, tcp";
 constexpr const char* kOmniUnix = "omniORB direct, unix";
 constexpr const char* kDirectTcp = "Weir direct, tcp";
@@ -93,6 +94,7 @@ class Floor {
     // First of all, as they are copies of this process.
     if (absl::Status s = Add(kBareTcp, NewBarePing("")); !s.ok()) return s;
     if (absl::Status s = Add(kBareUnix, NewBarePing(folder_.path() + "/bare")); !s.ok()) return s;
+    if (absl::Status s = Add(kBareRelay, NewBareRelay()); !s.ok()) return s;
     if (absl::Status s = AddOmni(); !s.ok()) return s;
 
     auto echo = WeirServer::StartEcho(folder_.path());
@@ -188,7 +190,9 @@ class Floor {
     report_.rows.push_back({"each further in-process filter", Summarize(more), kPass,
                             Summarize(std::move(each)), true, 20});
 
+    AddRow(kBareRelay, kBareTcp);
     AddRow(kGateway, kDirectTcp, 2.1);
+    AddRow(kGateway, kBareRelay);
   }
 
   const FloorOptions options_;

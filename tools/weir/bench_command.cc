@@ -18,14 +18,23 @@ namespace {
 struct FloorFlags {
   bench::FloorOptions options;
   std::vector<int> cpus;
+  bool not_pinned = false;
 };
 
-// Binds this process, and so the children to come, to certain CPUs.
+// Binds this process, and so the children to come, to certain CPUs; to the first one it may use if
+// none is given.
 absl::Status Pin(const std::vector<int>& cpus) {
-  if (cpus.empty()) return absl::OkStatus();
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int cpu : cpus) CPU_SET(cpu, &set);
+  if (cpus.empty()) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    int first = 0;
+    while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &allowed)) ++first;
+    CPU_SET(first, &set);
+  }
   if (sched_setaffinity(0, sizeof set, &set) == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(StrCat("--pin ", absl::StrJoin(cpus, ","), ": ",
                                            strerror(errno),
@@ -34,7 +43,9 @@ absl::Status Pin(const std::vector<int>& cpus) {
 }
 
 absl::Status RunFloor(const FloorFlags& flags, CommandContext* context) {
-  if (absl::Status s = Pin(flags.cpus); !s.ok()) return s;
+  if (!flags.not_pinned) {
+    if (absl::Status s = Pin(flags.cpus); !s.ok()) return s;
+  }
   absl::StatusOr<bench::Report> report = bench::MeasureFloor(flags.options);
   if (!report.ok()) return report.status();
   context->out << (context->json ? bench::RenderJson(*report) : bench::RenderTable(*report));
@@ -55,12 +66,18 @@ void AddFloorCommand(CLI::App* app, CommandContext* context) {
       ->capture_default_str();
   command->add_option("--seed", flags->options.interleave.seed, "Of the order of the batches")
       ->capture_default_str();
+  CLI::Option* const pin =
+      command
+          ->add_option("--pin", flags->cpus,
+                       "Run all processes on these CPUs only, e.g. 0 or 0,1 (default: the first)")
+          ->delimiter(',')
+          ->check(CLI::Range(0, CPU_SETSIZE - 1))
+          ->type_name("CPU[,CPU]");
   command
-      ->add_option("--pin", flags->cpus,
-                   "Run all processes on these CPUs only, e.g. 0 or 0,1 (not pinned by default)")
-      ->delimiter(',')
-      ->check(CLI::Range(0, CPU_SETSIZE - 1))
-      ->type_name("CPU[,CPU]");
+      ->add_flag("--no-pin", flags->not_pinned,
+                 "Leave the placement to the kernel: pairs of processes then land on one CPU or on "
+                 "two, a matter of chance that outweighs the rest")
+      ->excludes(pin);
   command
       ->add_option("--omni-peers", flags->options.omni_peers,
                    "Folder of omni_echo_server and omni_bench_client, if not beside this program")
