@@ -112,7 +112,7 @@ Snapshot::Snapshot(const State& state, Filters filters) : filters_(std::move(fil
         Prefix{std::string(prefix), MakePlan(list), enclosing.empty() ? kNone : enclosing.back()});
     enclosing.push_back(static_cast<int>(by_prefix_.size()) - 1);
   }
-  for (const auto& [key, list] : keys) by_key_.emplace(key, MakePlan(list));
+  for (const auto& [key, list] : keys) by_key_.Add(key, MakePlan(list));
 }
 
 const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plugs) {
@@ -136,7 +136,7 @@ const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plu
     std::set_union(indices.begin(), indices.end(), always.begin(), always.end(),
                    std::back_inserter(both));
     const Chain* chain = chain_of(both, operation);
-    if (chain != plan->otherwise) plan->by_operation.emplace(operation, chain);
+    if (chain != plan->otherwise) plan->by_operation.Add(operation, chain);
   }
   plans_.push_back(std::move(plan));
   return plans_.back().get();
@@ -164,10 +164,7 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
 }
 
 const Snapshot::Plan* Snapshot::FindPlan(std::string_view object_key) const {
-  if (!by_key_.empty()) {
-    const auto it = by_key_.find(ToAbsl(object_key));
-    if (it != by_key_.end()) return it->second;
-  }
+  if (const Plan* const* const plan = by_key_.Find(object_key)) return *plan;
   if (!by_prefix_.empty()) {
     // Everything that sorts between a prefix of the key and the key begins with that prefix. So of
     // the entries not after the key, the last one either is the longest prefix or extends it.
@@ -185,11 +182,8 @@ const Snapshot::Plan* Snapshot::FindPlan(std::string_view object_key) const {
 const Chain* Snapshot::Find(std::string_view object_key, std::string_view operation) const {
   const Plan* plan = FindPlan(object_key);
   if (plan == nullptr) return nullptr;
-  if (!plan->by_operation.empty()) {
-    const auto it = plan->by_operation.find(ToAbsl(operation));
-    if (it != plan->by_operation.end()) return it->second;
-  }
-  return plan->otherwise;
+  const Chain* const* const chain = plan->by_operation.Find(operation);
+  return chain != nullptr ? *chain : plan->otherwise;
 }
 
 }  // namespace weir::filters

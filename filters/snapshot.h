@@ -24,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "filters/filter.h"
+#include "filters/name_map.h"
 #include "filters/state.h"
 
 namespace weir::filters {
@@ -82,7 +82,7 @@ class Snapshot {
  private:
   struct Plan {
     // Operations whose chain is not `otherwise`; null where none of their methods is enabled.
-    absl::flat_hash_map<std::string, const Chain*> by_operation;
+    NameMap<const Chain*> by_operation;
     const Chain* otherwise = nullptr;  // from '*' mappings
   };
   struct Prefix {
@@ -100,7 +100,7 @@ class Snapshot {
   std::vector<std::unique_ptr<const Chain>> chains_;
   std::vector<std::unique_ptr<const Plan>> plans_;
 
-  absl::flat_hash_map<std::string, const Plan*> by_key_;
+  NameMap<const Plan*> by_key_;
   std::vector<Prefix> by_prefix_;  // sorted by bytes
   const Plan* all_ = nullptr;
 };

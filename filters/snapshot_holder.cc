@@ -4,16 +4,9 @@
 #include <cassert>
 #include <utility>
 
-#include "filters/thread_hint.h"
+#include "base/thread_index.h"
 
 namespace weir::filters {
-namespace {
-
-// References are counted in several places, so that threads do not share a cache line.
-constexpr size_t kShards = 8;
-
-}  // namespace
-
 struct SnapshotHolder::Node {
   struct alignas(64) Shard {
     std::atomic<int64_t> references{0};  // may be negative: another thread may let go
@@ -22,12 +15,13 @@ struct SnapshotHolder::Node {
   explicit Node(std::shared_ptr<const Snapshot> s) : snapshot(std::move(s)) {}
 
   const std::shared_ptr<const Snapshot> snapshot;
-  std::array<Shard, kShards> shards;
+  // References are counted in a place for each thread.
+  std::array<Shard, kThreadIndices> shards;
 };
 
 SnapshotHolder::Reader::Reader(SnapshotHolder* holder) {
   node_ = holder->current_.load(std::memory_order_acquire);
-  for (size_t i = ThreadHint();; ++i) {
+  for (size_t i = ThreadIndex();; ++i) {
     std::atomic<const void*>& slot = holder->slots_[i % kSlots].node;
     const void* expected = nullptr;
     // Sequentially consistent, like the check below and the writer's exchange and scan: either the
@@ -49,13 +43,15 @@ SnapshotHolder::Reader::Reader(SnapshotHolder* holder) {
 const Snapshot* SnapshotHolder::Reader::operator->() const { return node_->snapshot.get(); }
 
 const void* SnapshotHolder::Reader::Hold() {
-  node_->shards[ThreadHint() % kShards].references.fetch_add(1, std::memory_order_acq_rel);
+  const size_t index = ThreadIndex();
+  AddToPlace<int64_t>(&node_->shards[index].references, index, 1);
   return node_;
 }
 
 void SnapshotHolder::Release(const void* hold) {
   Node* const node = static_cast<Node*>(const_cast<void*>(hold));
-  node->shards[ThreadHint() % kShards].references.fetch_sub(1, std::memory_order_acq_rel);
+  const size_t index = ThreadIndex();
+  AddToPlace<int64_t>(&node->shards[index].references, index, -1);
 }
 
 SnapshotHolder::SnapshotHolder() : current_(new Node(std::make_shared<const Snapshot>())) {}

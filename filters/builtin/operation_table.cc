@@ -5,7 +5,6 @@
 
 #include "absl/hash/hash.h"
 #include "base/strings.h"
-#include "filters/thread_hint.h"
 
 namespace weir::filters {
 namespace {
@@ -16,7 +15,8 @@ constexpr size_t kMaxProbes = 64;
 }  // namespace
 
 void OperationTable::Counters::Add(size_t counter) {
-  shards_[ThreadHint() % shards_.size()].values[counter].fetch_add(1, std::memory_order_relaxed);
+  const size_t index = ThreadIndex();
+  AddToPlace<uint64_t>(&shards_[index].values[counter], index, 1);
 }
 
 OperationTable::Values OperationTable::Counters::Sum() const {

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/thread_index.h"
+
 namespace weir::filters {
 
 class OperationTable {
@@ -51,7 +53,7 @@ class OperationTable {
     };
     Values Sum() const;
 
-    std::array<Shard, 8> shards_;
+    std::array<Shard, kThreadIndices> shards_;
   };
   Counters& Find(std::string_view operation);
 
