@@ -2,7 +2,8 @@
 //
 // A filter is a named object with *up methods*, which see requests, and *down methods*, which see
 // replies. In-process filters run inline on the thread that carries the call: they must not block,
-// and allocate nothing when they pass a call.
+// and allocate nothing when they pass a call. A filter that has to wait for something, as one in
+// another process does, suspends the call instead.
 
 #ifndef WEIR_FILTERS_FILTER_H_
 #define WEIR_FILTERS_FILTER_H_
@@ -19,6 +20,7 @@
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "base/logger.h"
+#include "filters/suspension.h"
 #include "orb/core/call.h"
 
 namespace weir::filters {
@@ -27,12 +29,6 @@ enum class Phase : uint8_t { kUp, kDown };
 
 // "up", "down"
 std::string_view PhaseName(Phase phase);
-
-enum class Verdict : uint8_t {
-  kPass,    // go on
-  kBounce,  // up: call.reply() is the answer; neither later filters nor the servant see the call
-  kRaise,   // down: call.reply() has been replaced by an exception; outer filters see that one
-};
 
 // What a filter method reads of a call, so that no more than that is ever sent to a remote one.
 enum class Reads : uint8_t { kNothing, kHeader, kBody };
@@ -66,6 +62,13 @@ class Filter {
   virtual Verdict Up(int method, orb::Call& call) = 0;
   // The reply on its way down; call.reply() is set, call.request() still readable.
   virtual Verdict Down(int method, orb::Call& call) = 0;
+
+  // Whether the filter may answer later. It is then given suspended calls, by the following two and
+  // not the above. Constant.
+  virtual bool asynchronous() const { return false; }
+  virtual void StartUp(int method, Suspension call) { call.Resume(Up(method, *call)); }
+  virtual void StartDown(int method, Suspension call) { call.Resume(Down(method, *call)); }
+
   virtual std::vector<FilterCounter> Counters() const { return {}; }
 };
 

@@ -9,6 +9,8 @@
 namespace weir::filters {
 namespace {
 
+constexpr std::string_view kUnknownThrown = "not a std::exception";
+
 // Whether the servant did its work, for an exception that takes the place of its reply.
 orb::Completion CompletionOf(const orb::Call& call, bool bounced) {
   if (bounced) return orb::Completion::kNo;
@@ -34,45 +36,115 @@ orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
   }
   state.chain = chain;
   if (chain->timed) state.began = clock_->Now();
-  for (const Step& step : chain->up) {
+  return GoUp(call, *chain, 0);
+}
+
+orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t from) {
+  for (size_t i = from; i < chain.up.size(); ++i) {
+    const Step& step = chain.up[i];
+    if (step.asynchronous) [[unlikely]] {
+      return Suspend(call, step, Phase::kUp, i + 1);
+    }
     Verdict verdict = Verdict::kBounce;
     try {
       verdict = step.filter->Up(step.method, call);
     } catch (const std::exception& e) {
-      Fail(step, orb::Completion::kNo, e.what(), call);
-      state.passed = step.position;
-      return Outcome::kAnswer;
+      return FailUp(call, step, e.what());
     } catch (...) {
-      Fail(step, orb::Completion::kNo, "not a std::exception", call);
-      state.passed = step.position;
-      return Outcome::kAnswer;
+      return FailUp(call, step, kUnknownThrown);
     }
-    if (verdict != Verdict::kPass) {
-      step.plugged->bounced.fetch_add(1, std::memory_order_relaxed);
-      state.passed = step.position;
-      return Outcome::kAnswer;
-    }
+    if (verdict != Verdict::kPass) return Bounced(call, step);
   }
-  state.passed = chain->size;
+  call.gate_state().passed = chain.size;
   return Outcome::kPass;
 }
 
+orb::Gate::Outcome FilterGate::Bounced(orb::Call& call, const Step& step) {
+  step.plugged->bounced.fetch_add(1, std::memory_order_relaxed);
+  call.gate_state().passed = step.position;
+  return Outcome::kAnswer;
+}
+
+orb::Gate::Outcome FilterGate::FailUp(orb::Call& call, const Step& step, std::string_view what) {
+  Fail(step, orb::Completion::kNo, what, call);
+  call.gate_state().passed = step.position;
+  return Outcome::kAnswer;
+}
+
 orb::Gate::Outcome FilterGate::Down(orb::Call& call) {
-  const orb::GateState& state = call.gate_state();
-  const Chain& chain = *static_cast<const Chain*>(state.chain);
-  for (const Step& step : chain.down) {
-    if (step.position >= state.passed) continue;
+  return GoDown(call, *static_cast<const Chain*>(call.gate_state().chain), 0);
+}
+
+orb::Gate::Outcome FilterGate::GoDown(orb::Call& call, const Chain& chain, size_t from) {
+  for (size_t i = from; i < chain.down.size(); ++i) {
+    const Step& step = chain.down[i];
+    if (step.position >= call.gate_state().passed) continue;
+    if (step.asynchronous) [[unlikely]] {
+      return Suspend(call, step, Phase::kDown, i + 1);
+    }
     try {
-      if (step.filter->Down(step.method, call) != Verdict::kPass) {
-        step.plugged->raised.fetch_add(1, std::memory_order_relaxed);
-      }
+      if (step.filter->Down(step.method, call) != Verdict::kPass) Raised(step);
     } catch (const std::exception& e) {
-      Fail(step, CompletionOf(call, state.passed < chain.size), e.what(), call);
+      FailDown(call, chain, step, e.what());
     } catch (...) {
-      Fail(step, CompletionOf(call, state.passed < chain.size), "not a std::exception", call);
+      FailDown(call, chain, step, kUnknownThrown);
     }
   }
   return Outcome::kPass;
+}
+
+void FilterGate::Raised(const Step& step) {
+  step.plugged->raised.fetch_add(1, std::memory_order_relaxed);
+}
+
+void FilterGate::FailDown(orb::Call& call, const Chain& chain, const Step& step,
+                          std::string_view what) {
+  Fail(step, CompletionOf(call, call.gate_state().passed < chain.size), what, call);
+}
+
+orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase phase,
+                                       size_t next) {
+  call.gate_state().next = static_cast<uint32_t>(next);
+  call.gate_state().down = phase == Phase::kDown;
+  try {
+    if (phase == Phase::kUp) {
+      step.filter->StartUp(step.method, Suspension(this, &call));
+    } else {
+      step.filter->StartDown(step.method, Suspension(this, &call));
+    }
+  } catch (...) {
+    // The suspension went with the exception, and has failed the call.
+  }
+  return Outcome::kSuspended;
+}
+
+void FilterGate::Resume(orb::Call& call, Verdict verdict) {
+  const orb::GateState& state = call.gate_state();
+  const Chain& chain = *static_cast<const Chain*>(state.chain);
+  const size_t next = state.next;
+  if (!state.down) {
+    if (verdict != Verdict::kPass) {
+      Bounced(call, chain.up[next - 1]);
+      return call.ResumeUp(true);
+    }
+    const Outcome outcome = GoUp(call, chain, next);
+    if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
+    return;
+  }
+  if (verdict != Verdict::kPass) Raised(chain.down[next - 1]);
+  if (GoDown(call, chain, next) != Outcome::kSuspended) call.ResumeDown();
+}
+
+void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
+  const orb::GateState& state = call.gate_state();
+  const Chain& chain = *static_cast<const Chain*>(state.chain);
+  const size_t next = state.next;
+  if (!state.down) {
+    FailUp(call, chain.up[next - 1], what);
+    return call.ResumeUp(true);
+  }
+  FailDown(call, chain, chain.down[next - 1], what);
+  if (GoDown(call, chain, next) != Outcome::kSuspended) call.ResumeDown();
 }
 
 void FilterGate::Release(orb::Call& call) {

@@ -6,6 +6,9 @@
 // A call that an up method bounces, or that a broken filter stops, is answered; the core then has
 // the gate run the down methods as for any other reply, here those of the outer filters only.
 //
+// A filter that answers later suspends the phase: the gate notes where it was, and goes on from
+// there on the thread that resumes the call.
+//
 // Thread safety: safe for concurrent use.
 
 #ifndef WEIR_FILTERS_FILTER_GATE_H_
@@ -21,7 +24,7 @@
 
 namespace weir::filters {
 
-class FilterGate : public orb::Gate {
+class FilterGate : public orb::Gate, private Suspension::Resumer {
  public:
   FilterGate(const Clock* clock, Logger* logger) : clock_(clock), logger_(logger) {}
 
@@ -35,6 +38,17 @@ class FilterGate : public orb::Gate {
   size_t Reclaim() { return holder_.Reclaim(); }
 
  private:
+  // The filters from number `from` on.
+  Outcome GoUp(orb::Call& call, const Chain& chain, size_t from);
+  Outcome GoDown(orb::Call& call, const Chain& chain, size_t from);
+  Outcome Suspend(orb::Call& call, const Step& step, Phase phase, size_t next);
+  void Resume(orb::Call& call, Verdict verdict) override;
+  void ResumeFailed(orb::Call& call, std::string_view what) override;
+
+  Outcome Bounced(orb::Call& call, const Step& step);
+  void Raised(const Step& step);
+  Outcome FailUp(orb::Call& call, const Step& step, std::string_view what);
+  void FailDown(orb::Call& call, const Chain& chain, const Step& step, std::string_view what);
   // A filter method threw: counts it, logs it now and then, and answers the call.
   void Fail(const Step& step, orb::Completion completed, std::string_view what, orb::Call& call);
 

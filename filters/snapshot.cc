@@ -150,7 +150,8 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
     if (up == kNone && down == kNone) continue;
     const auto add = [&](int method, std::vector<Step>* steps) {
       if (method == kNone) return;
-      steps->push_back(Step{plug->plugged->filter.get(), plug->plugged, method, chain->size});
+      Filter* const filter = plug->plugged->filter.get();
+      steps->push_back(Step{filter, plug->plugged, method, filter->asynchronous(), chain->size});
       if (plug->plugged->kind->methods()[method].timed) chain->timed = true;
     };
     add(up, &chain->up);

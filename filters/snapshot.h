@@ -48,6 +48,7 @@ struct Step {
   Filter* filter;
   PluggedFilter* plugged;
   int method;
+  bool asynchronous;  // the filter's
   uint32_t position;  // the plug's place in the chain; 0 is the outermost, first on the way up
 };
 

@@ -41,6 +41,8 @@ struct GateState {
   const void* hold = nullptr;   // the snapshot that the call keeps
   const void* chain = nullptr;  // the compiled filters of this operation
   uint32_t passed = 0;          // how many up filters have passed the call
+  uint32_t next = 0;            // the next filter of the phase, while it is suspended
+  bool down = false;            // the phase
   Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
 };
 
@@ -89,6 +91,10 @@ class Call {
   // The dispatcher says: a servant that may block is about to run on this thread. Returns a token
   // for whoever lent the thread (a connection, which may pass its input on to another one), or 0.
   virtual uint32_t BeginUpcall() { return 0; }
+
+  // By the gate, for a phase that it has suspended: the phase is over. Goes on on this thread.
+  virtual void ResumeUp(bool answered) = 0;
+  virtual void ResumeDown() = 0;
 
   // Sets the reply, without sending it. The bytes passed are copied.
   //

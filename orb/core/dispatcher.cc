@@ -16,15 +16,32 @@ uint32_t Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
     return 0;
   }
   if (gate_ != nullptr && gate_->active() && !call->locate()) [[unlikely]] {
-    if (gate_->Up(*call) == Gate::Outcome::kAnswer) {
-      call.Send();
-      return 0;
+    switch (gate_->Up(*call)) {
+      case Gate::Outcome::kPass:
+        break;
+      case Gate::Outcome::kAnswer:
+        call.Send();
+        return 0;
+      case Gate::Outcome::kSuspended:
+        call.Release();
+        return 0;
     }
   }
-  return RunServant(**servant, std::move(call));
+  return RunServant(**servant, std::move(call), /*lent=*/true);
 }
 
-uint32_t Dispatcher::RunServant(Servant& servant, CallRef call) {
+void Dispatcher::Resume(CallRef call, const std::shared_ptr<Servant>& servant) {
+  if (servant->NeverBlocks()) {
+    RunServant(*servant, std::move(call), /*lent=*/false);
+    return;
+  }
+  // The thread that brings a verdict has others to bring.
+  reactor_->Post([this, servant, call = call.Release()] {
+    RunServant(*servant, CallRef(call), /*lent=*/false);
+  });
+}
+
+uint32_t Dispatcher::RunServant(Servant& servant, CallRef call, bool lent) {
   if (call->request().operation.starts_with('_') && !servant.HandlesBuiltins() &&
       ServeBuiltin(servant, &*call)) {
     call.Send();
@@ -37,7 +54,7 @@ uint32_t Dispatcher::RunServant(Servant& servant, CallRef call) {
       servant.Dispatch(std::move(call));
     } else {
       Reactor::Blocking blocking(reactor_);
-      upcall = call->BeginUpcall();
+      if (lent) upcall = call->BeginUpcall();
       servant.Dispatch(std::move(call));
     }
   } catch (const std::exception& e) {

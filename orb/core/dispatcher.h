@@ -28,10 +28,14 @@ class Dispatcher {
   // the call. Returns what Call::BeginUpcall gave if a servant that may block has run, else 0.
   uint32_t Dispatch(CallRef call, std::shared_ptr<Servant>* servant);
 
-  // The servant has answered `call`: runs the down phase.
-  void FinishPhase(Call& call) {
-    if (call.gate_state().chain != nullptr) [[unlikely]]
-      gate_->Down(call);
+  // Goes on with a call whose up phase was suspended, and has passed it.
+  void Resume(CallRef call, const std::shared_ptr<Servant>& servant);
+
+  // The servant has answered `call`: runs the down phase. False: it is suspended.
+  bool FinishPhase(Call& call) {
+    if (call.gate_state().chain == nullptr) [[likely]]
+      return true;
+    return gate_->Down(call) != Gate::Outcome::kSuspended;
   }
   // The reply has left, or will never.
   void Release(Call& call) {
@@ -40,7 +44,8 @@ class Dispatcher {
   }
 
  private:
-  uint32_t RunServant(Servant& servant, CallRef call);
+  // `lent` says whether the call's connection has lent this thread, and so is to be told.
+  uint32_t RunServant(Servant& servant, CallRef call, bool lent);
   void ServantThrew(uint64_t call_id, std::string_view what);
 
   const ObjectAdapter* const adapter_;

@@ -17,6 +17,9 @@ class Gate {
   enum class Outcome {
     kPass,    // go on
     kAnswer,  // up only: call.reply() is the answer; the servant is not called
+    // A filter has taken the call, and will have it go on, on any thread, by Call::ResumeUp or
+    // ResumeDown. It may have done so already: the call is not to be touched.
+    kSuspended,
   };
 
   virtual ~Gate() = default;
@@ -28,7 +31,8 @@ class Gate {
   // Runs the up filters enabled for this target and operation. REQUIRES: active() was true.
   virtual Outcome Up(Call& call) = 0;
   // Runs the down filters, in reverse, of the filters that passed the call up; call.reply() may be
-  // replaced. Not called for oneways. Never kAnswer. REQUIRES: call.gate_state().chain is not null.
+  // replaced. Not called for oneways. kPass or kSuspended. REQUIRES: call.gate_state().chain is not
+  // null.
   virtual Outcome Down(Call& call) = 0;
   // The reply has left, or there is none: the call lets go of its snapshot. Called once for each
   // call whose gate_state().hold is set.

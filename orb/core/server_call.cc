@@ -91,7 +91,27 @@ void ServerCall::Cancel() {
   if (!abandoned_.exchange(true) && watcher_ != nullptr) watcher_->CallAbandoned();
 }
 
+void ServerCall::ResumeUp(bool answered) {
+  CallRef call(this);
+  if (answered) return call.Send();
+  connection_->context_->dispatcher->Resume(std::move(call), servant_);
+}
+
+void ServerCall::ResumeDown() { Finish(); }
+
 void ServerCall::Complete() {
+  if (!locate_ && request_.response_expected && gate_state_.chain != nullptr) [[unlikely]] {
+    if (watcher_ != nullptr) {
+      // It lives until Send returns, which a suspended call does not wait for.
+      MutexLock lock(&connection_->mu_);
+      watcher_ = nullptr;
+    }
+    if (!connection_->context_->dispatcher->FinishPhase(*this)) return;
+  }
+  Finish();
+}
+
+void ServerCall::Finish() {
   Progress progress = Progress::kRunning;
   const bool by_runner = runner_ == &call_list;
   if (by_runner) {
@@ -104,7 +124,6 @@ void ServerCall::Complete() {
   if (locate_) {
     if (!abandoned()) connection_->SendLocateReply(incoming_.id, minor_, locate_status, reply_);
   } else if (request_.response_expected) {
-    connection_->context_->dispatcher->FinishPhase(*this);
     if (!abandoned()) connection_->SendReply(incoming_.id, minor_, reply_);
   }
   if (progress == Progress::kLate) return PutAway();

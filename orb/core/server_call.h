@@ -52,6 +52,10 @@ class ServerCall : public Call {
   ServerCall() : Call(&incoming_.request) {}
   void Complete() override;
   void Abandon() override;
+  void ResumeUp(bool answered) override;
+  void ResumeDown() override;
+  // The reply is final: sends it.
+  void Finish();
   void PutAway();
 
   Incoming incoming_;

@@ -113,23 +113,69 @@ struct Seen {
   std::atomic<uint64_t> misrouted = 0;  // calls of other targets than the plug's
 };
 
+// Resumes suspended calls, on threads of its own.
+class Resumer {
+ public:
+  Resumer() {
+    for (std::thread& t : threads_) t = std::thread([this] { Work(); });
+  }
+  ~Resumer() {
+    {
+      MutexLock lock(&mu_);
+      stopping_ = true;
+      changed_.SignalAll();
+    }
+    for (std::thread& t : threads_) t.join();
+  }
+  void Later(filters::Suspension call, filters::Verdict verdict) {
+    MutexLock lock(&mu_);
+    calls_.emplace_back(std::move(call), verdict);
+    changed_.Signal();
+  }
+
+ private:
+  void Work() {
+    for (;;) {
+      std::pair<filters::Suspension, filters::Verdict> next;
+      {
+        MutexLock lock(&mu_);
+        while (calls_.empty() && !stopping_) changed_.Wait(&mu_);
+        if (calls_.empty()) return;
+        next = std::move(calls_.front());
+        calls_.pop_front();
+      }
+      next.first.Resume(next.second);
+    }
+  }
+
+  Mutex mu_;
+  CondVar changed_;
+  std::deque<std::pair<filters::Suspension, filters::Verdict>> calls_ ABSL_GUARDED_BY(mu_);
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::array<std::thread, 2> threads_;
+};
+
 // Up methods `pass` and `bounce`; down method `pass`. Parameter `key`: what its target must be.
+// With a resumer, verdicts come late, but for some that come at once.
 class WatchKind : public filters::FilterKind {
  public:
-  explicit WatchKind(Seen* seen) : seen_(seen) {}
+  WatchKind(Seen* seen, Resumer* resumer) : seen_(seen), resumer_(resumer) {}
   std::string_view name() const override { return "watch"; }
   std::string_view help() const override { return "For this test."; }
   absl::Span<const filters::MethodInfo> methods() const override { return methods_; }
   absl::StatusOr<std::unique_ptr<filters::Filter>> New(
       const filters::FilterParameters& parameters, const filters::FilterContext&) const override {
     const auto key = parameters.find("key");
-    return std::make_unique<Watch>(seen_, key == parameters.end() ? "" : key->second);
+    return std::make_unique<Watch>(seen_, resumer_, key == parameters.end() ? "" : key->second);
   }
 
  private:
   class Watch : public filters::Filter {
    public:
-    Watch(Seen* seen, std::string key) : seen_(seen), key_(std::move(key)) { ++seen_->made; }
+    Watch(Seen* seen, Resumer* resumer, std::string key)
+        : seen_(seen), resumer_(resumer), key_(std::move(key)) {
+      ++seen_->made;
+    }
     ~Watch() override {
       ++seen_->destroyed;
       seen_->up += up_;
@@ -151,13 +197,30 @@ class WatchKind : public filters::FilterKind {
       return filters::Verdict::kPass;
     }
 
+    bool asynchronous() const override { return resumer_ != nullptr; }
+    void StartUp(int method, filters::Suspension call) override {
+      const filters::Verdict verdict = Up(method, *call);
+      Resume(std::move(call), verdict);
+    }
+    void StartDown(int method, filters::Suspension call) override {
+      const filters::Verdict verdict = Down(method, *call);
+      Resume(std::move(call), verdict);
+    }
+
    private:
+    void Resume(filters::Suspension call, filters::Verdict verdict) {
+      if (call->id() % 4 == 0) return call.Resume(verdict);
+      resumer_->Later(std::move(call), verdict);
+    }
+
     Seen* const seen_;
+    Resumer* const resumer_;
     const std::string key_;
     std::atomic<uint64_t> up_ = 0, down_ = 0;
   };
 
   Seen* const seen_;
+  Resumer* const resumer_;
   const std::vector<filters::MethodInfo> methods_ = {
       {.name = "pass", .phase = filters::Phase::kUp},
       {.name = "bounce", .phase = filters::Phase::kUp},
@@ -188,13 +251,16 @@ class BlockingCall : public orb::Invocation {
   void Done() override {}
 };
 
-// "Server": the filters are in the server. "Gateway": they are in a gateway before it.
+// "Server": the filters are in the server. "Gateway": they are in a gateway before it. "Late": they
+// suspend the calls.
 class ChangeUnderLoad : public ::testing::TestWithParam<const char*> {
  protected:
   ChangeUnderLoad() {
-    kinds_.Add(std::make_unique<WatchKind>(&seen_));
+    const std::string where = GetParam();
+    if (where.starts_with("Late")) resumer_ = std::make_unique<Resumer>();
+    kinds_.Add(std::make_unique<WatchKind>(&seen_, resumer_.get()));
     registry_ = std::make_unique<filters::Registry>(&kinds_, &clock_, &logger_);
-    const bool gateway = std::string(GetParam()) == "Gateway";
+    const bool gateway = where.ends_with("Gateway");
     server_ = std::make_unique<Node>(&clock_, &logger_, gateway ? nullptr : registry_->gate());
     EXPECT_TRUE(server_->orb.adapter()
                     .Activate("a", std::make_shared<Servant>(&executions_, kServantA))
@@ -368,6 +434,7 @@ class ChangeUnderLoad : public ::testing::TestWithParam<const char*> {
   Executions executions_;
   filters::FilterKinds kinds_;
   std::unique_ptr<filters::Registry> registry_;
+  std::unique_ptr<Resumer> resumer_;  // gone before the rest
   std::unique_ptr<Node> server_, gateway_, client_;
   Node* entry_ = nullptr;
   std::atomic<uint64_t> next_number_ = 0, answered_ = 0, bounced_ = 0;
@@ -407,7 +474,8 @@ TEST_P(ChangeUnderLoad, NoCallIsLostDoubledOrMisroutedAndCountsOfUpAndDownAgree)
   EXPECT_EQ(seen_.misrouted, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Filters, ChangeUnderLoad, ::testing::Values("Server", "Gateway"),
+INSTANTIATE_TEST_SUITE_P(Filters, ChangeUnderLoad,
+                         ::testing::Values("Server", "Gateway", "LateServer", "LateGateway"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -57,6 +57,8 @@ class FakeCall : public orb::Call {
  private:
   void Complete() override {}
   void Abandon() override {}
+  void ResumeUp(bool) override {}
+  void ResumeDown() override {}
 
   orb::Request stored_request_;
   const std::string key_;
