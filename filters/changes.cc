@@ -46,6 +46,16 @@ absl::Status CheckOperation(std::string_view operation) {
                                            "_get_balance, or '*' for all operations"));
 }
 
+// For methods that only the filter knows.
+absl::Status CheckMethodName(std::string_view name) {
+  const bool good = !name.empty() && name.size() <= kMaxPlugName &&
+                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                      return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+                    });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat("bad method name ", Quote(name)));
+}
+
 std::vector<Plug>::iterator FindPlug(State* state, std::string_view name) {
   return std::lower_bound(state->plugs.begin(), state->plugs.end(), name,
                           [](const Plug& plug, std::string_view n) { return plug.name < n; });
@@ -221,6 +231,10 @@ absl::Status Apply(const EnableChange& change, const FilterKinds& kinds, State* 
 }  // namespace
 
 absl::StatusOr<int> FindMethod(const FilterKind& kind, Phase phase, std::string_view method) {
+  if (kind.describes_itself()) {
+    if (auto status = CheckMethodName(method); !status.ok()) return status;
+    return 0;
+  }
   std::vector<std::string> names;
   const absl::Span<const MethodInfo> methods = kind.methods();
   for (size_t i = 0; i < methods.size(); ++i) {

@@ -22,6 +22,7 @@ absl::StatusOr<State> ApplyChanges(const State& base, const ChangeSet& changes,
 absl::StatusOr<State> CheckState(const State& state, const FilterKinds& kinds);
 
 // The index of `kind`'s method of that name and phase. NOT_FOUND lists the methods that there are.
+// For kinds whose filters describe themselves it only says that the name could be one.
 absl::StatusOr<int> FindMethod(const FilterKind& kind, Phase phase, std::string_view method);
 
 }  // namespace weir::filters

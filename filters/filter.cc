@@ -28,4 +28,10 @@ std::vector<const FilterKind*> FilterKinds::All() const {
   return all;
 }
 
+absl::StatusOr<int> Filter::MethodIndex(Phase, std::string_view) {
+  return absl::UnimplementedError("a filter without methods of its own");
+}
+
+std::string Filter::MethodName(int) const { return ""; }
+
 }  // namespace weir::filters

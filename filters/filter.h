@@ -69,6 +69,12 @@ class Filter {
   virtual void StartUp(int method, Suspension call) { call.Resume(Up(method, *call)); }
   virtual void StartDown(int method, Suspension call) { call.Resume(Down(method, *call)); }
 
+  // Of filters whose kind describes_itself(): a number for the method, by which it is then called.
+  // NOT_FOUND if it is known that there is none; while that is not known, there may be. A number
+  // stays valid.
+  virtual absl::StatusOr<int> MethodIndex(Phase phase, std::string_view name);
+  virtual std::string MethodName(int method) const;
+
   virtual std::vector<FilterCounter> Counters() const { return {}; }
 };
 
@@ -91,6 +97,9 @@ class FilterKind {
 
   virtual std::string_view name() const = 0;
   virtual std::string_view help() const = 0;  // a paragraph
+  // Each filter of the kind has methods of its own, which it tells itself, perhaps later:
+  // Filter::MethodIndex. methods() is then empty.
+  virtual bool describes_itself() const { return false; }
   // All its methods; a method's index is its number in Up and Down.
   virtual absl::Span<const MethodInfo> methods() const = 0;
   // Validates `parameters` and makes a filter. This is where a bad plug fails, never at a call:

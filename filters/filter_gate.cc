@@ -168,10 +168,9 @@ void FilterGate::Fail(const Step& step, orb::Completion completed, std::string_v
   // Lines for the 1st, 2nd, 4th, 8th... failure: a filter that fails at every call must not fill
   // the disk.
   if (!std::has_single_bit(failures)) return;
-  const MethodInfo& method = step.plugged->kind->methods()[step.method];
   LogLine line("filter_failed");
   line.Add("plug", step.plugged->plug.name);
-  line.Add(PhaseName(method.phase), method.name);
+  line.Add("method", step.plugged->MethodName(step.method));
   line.Add("call", call.id());
   line.Add("key", call.request().object_key);
   line.Add("operation", call.request().operation);

@@ -46,7 +46,9 @@ class Registry::Impl {
     absl::StatusOr<State> state = ApplyChanges(base, changes, *kinds_);
     if (!state.ok()) return state.status();
     absl::StatusOr<Prepared> prepared = Compile(*std::move(state), base, *snapshot);
-    if (prepared.ok()) prepared->changes = changes;
+    if (!prepared.ok()) return prepared;
+    if (absl::Status s = CheckOwnMethods(changes, *prepared->snapshot); !s.ok()) return s;
+    prepared->changes = changes;
     return prepared;
   }
 
@@ -122,6 +124,19 @@ class Registry::Impl {
   orb::Gate* gate() { return &gate_; }
 
  private:
+  // Refuses to map methods that a filter which describes itself is known not to have.
+  static absl::Status CheckOwnMethods(const ChangeSet& changes, const Snapshot& snapshot) {
+    for (const Change& change : changes) {
+      const auto* const map = std::get_if<MapChange>(&change);
+      if (map == nullptr) continue;
+      const auto it = snapshot.filters().find(map->plug);
+      if (it == snapshot.filters().end() || !it->second->kind->describes_itself()) continue;
+      const absl::StatusOr<int> index = it->second->filter->MethodIndex(map->phase, map->method);
+      if (!index.ok()) return index.status();
+    }
+    return absl::OkStatus();
+  }
+
   // Makes the filters that are new and compiles `state`.
   absl::StatusOr<Prepared> Compile(State state, const State& base, const Snapshot& current) const {
     Prepared prepared;

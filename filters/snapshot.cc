@@ -16,6 +16,16 @@ constexpr int kNone = -1;
 
 }  // namespace
 
+int PluggedFilter::MethodIndex(const Mapping& mapping) const {
+  return kind->describes_itself()
+             ? filter->MethodIndex(mapping.phase, mapping.method).value_or(kNone)
+             : *FindMethod(*kind, mapping.phase, mapping.method);
+}
+
+std::string PluggedFilter::MethodName(int method) const {
+  return kind->describes_itself() ? filter->MethodName(method) : kind->methods()[method].name;
+}
+
 struct Snapshot::Resolved {
   // Enabled method by phase, or kNone.
   using Methods = std::array<int, 2>;
@@ -45,7 +55,7 @@ struct Snapshot::Resolved {
   }
 
   static size_t Index(Phase phase) { return phase == Phase::kUp ? 0 : 1; }
-  int Method(const Mapping& m) const { return *FindMethod(*plugged->kind, m.phase, m.method); }
+  int Method(const Mapping& m) const { return plugged->MethodIndex(m); }
 
   const Methods& MethodsFor(std::string_view operation) const {
     const auto it = by_operation.find(operation);
@@ -152,7 +162,10 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
       if (method == kNone) return;
       Filter* const filter = plug->plugged->filter.get();
       steps->push_back(Step{filter, plug->plugged, method, filter->asynchronous(), chain->size});
-      if (plug->plugged->kind->methods()[method].timed) chain->timed = true;
+      const PluggedFilter& plugged = *plug->plugged;
+      if (!plugged.kind->describes_itself() && plugged.kind->methods()[method].timed) {
+        chain->timed = true;
+      }
     };
     add(up, &chain->up);
     add(down, &chain->down);

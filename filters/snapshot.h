@@ -41,6 +41,11 @@ struct PluggedFilter {
   std::atomic<uint64_t> bounced{0};
   std::atomic<uint64_t> raised{0};
   std::atomic<uint64_t> failed{0};
+
+  // The number of a mapped method, and back. A filter that describes itself gives a number to a
+  // method that it has turned out to lack, too.
+  int MethodIndex(const Mapping& mapping) const;
+  std::string MethodName(int method) const;
 };
 
 // One filter method to run.

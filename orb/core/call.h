@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "orb/cdr/encoder.h"
 #include "orb/core/code_sets.h"
@@ -123,6 +124,12 @@ class Call {
     reply_.body.bytes = body;
   }
 
+  // Keeps bytes that a request or reply is to point to until the call is over; returns where they
+  // are. For what filters change: it allocates.
+  std::string_view Keep(std::string bytes) {
+    return *kept_.emplace_back(std::make_unique<const std::string>(std::move(bytes)));
+  }
+
  protected:
   friend class CallRef;
   // `*request` belongs to the derived class.
@@ -144,6 +151,7 @@ class Call {
   bool alone_ = false;
   bool locate_ = false;
   cdr::ByteBuffer body_;
+  std::vector<std::unique_ptr<const std::string>> kept_;
 };
 
 // The right and duty to answer a call.

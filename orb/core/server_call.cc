@@ -93,6 +93,7 @@ void ServerCall::Cancel() {
 
 void ServerCall::ResumeUp(bool answered) {
   CallRef call(this);
+  alone_ = false;  // the thread that brings a verdict has others to bring
   if (answered) return call.Send();
   connection_->context_->dispatcher->Resume(std::move(call), servant_);
 }
@@ -150,6 +151,7 @@ void ServerCall::PutAway() {
   locate_status = LocateStatus::kUnknownObject;
   body_.ShrinkTo(ServerCallList::kMostBytes);
   gate_state_ = GateState();
+  kept_.clear();
   peer_ = nullptr;
   watcher_ = nullptr;
   abandoned_.store(false, std::memory_order_relaxed);

@@ -7,14 +7,14 @@
 
 namespace weir::tools {
 
-void AddClientOptions(CLI::App* app, CommandContext* context) {
+void AddClientOptions(CLI::App* app, CommandContext* context, bool own_timeout) {
   // Not by CLI11's envname: it would let the variable win over the option.
   app->add_option(
          "--control", context->control,
          "Where the node's control plane listens, unix:PATH or HOST:PORT; WEIR_CONTROL if not "
          "given")
       ->type_name("ADDRESS");
-  AddTimeoutOption(app, context);
+  AddTimeoutOption(app, context, own_timeout ? "--control-timeout" : "--control-timeout,--timeout");
   AddOutputOption(app, context);
 }
 

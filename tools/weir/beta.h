@@ -17,8 +17,9 @@
 
 namespace weir::tools {
 
-// --control, --timeout and --output.
-void AddClientOptions(CLI::App* app, CommandContext* context);
+// --control, --control-timeout (also as --timeout, unless the command has one of its own) and
+// --output.
+void AddClientOptions(CLI::App* app, CommandContext* context, bool own_timeout = false);
 
 // --expect-revision. `*revision` must outlive `app`.
 void AddExpectRevisionOption(CLI::App* app, std::optional<uint64_t>* revision);

@@ -35,8 +35,8 @@ void AddOutputOption(CLI::App* app, CommandContext* context) {
       ->type_name("FORMAT");
 }
 
-void AddTimeoutOption(CLI::App* app, CommandContext* context) {
-  app->add_option("--timeout", context->timeout, "Seconds to wait for an answer")
+void AddTimeoutOption(CLI::App* app, CommandContext* context, const std::string& names) {
+  app->add_option(names, context->timeout, "Seconds to wait for an answer")
       ->check(CLI::Range(0.001, 86400.0))
       ->type_name("SECONDS")
       ->capture_default_str();

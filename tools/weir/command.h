@@ -52,7 +52,8 @@ struct CommandContext {
 // -o, --output text|json
 void AddOutputOption(CLI::App* app, CommandContext* context);
 // --timeout SECONDS
-void AddTimeoutOption(CLI::App* app, CommandContext* context);
+void AddTimeoutOption(CLI::App* app, CommandContext* context,
+                      const std::string& names = "--timeout");
 // Ends the help with `details` if any (whole lines), `examples` (lines without indentation) and the
 // exit codes.
 void AddExamples(CLI::App* app, std::string_view examples, std::string_view details = "");

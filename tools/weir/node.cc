@@ -10,6 +10,7 @@
 #include "control/node.h"
 #include "filters/builtin/builtin.h"
 #include "filters/filter.h"
+#include "filters/remote/grpc_kind.h"
 #include "tools/weir/spdlog_logger.h"
 #include "tools/weir/version.h"
 
@@ -82,6 +83,7 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
       NewStderrLogger(settings.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   filters::FilterKinds kinds;
   filters::AddBuiltinFilters(&kinds);
+  kinds.Add(filters::NewGrpcKind());
 
   control::NodeOptions node_options;
   node_options.store = settings.store;

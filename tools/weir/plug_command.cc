@@ -17,6 +17,7 @@ struct PlugFlags {
   std::string filter;
   std::string selector;
   std::vector<std::string> parameters;
+  std::string timeout, on_failure;
   int32_t priority = 0;
   std::optional<uint64_t> expected_revision;
 };
@@ -39,6 +40,15 @@ absl::Status RunPlug(const PlugFlags& flags, CommandContext* context) {
     if (!plug->mutable_parameters()->insert({key, parameter.substr(equals + 1)}).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("plug ", flags.plug, ": --set ", key, "=... is given twice"));
+    }
+  }
+  for (const auto& [key, value] :
+       {std::pair<const char*, std::string>{"timeout", flags.timeout},
+        std::pair<const char*, std::string>{"on-failure", flags.on_failure}}) {
+    if (value.empty()) continue;
+    if (!plug->mutable_parameters()->insert({key, value}).second) {
+      return absl::InvalidArgumentError(absl::StrCat("plug ", flags.plug, ": --", key,
+                                                     " and --set ", key, "=... are both given"));
     }
   }
   return Commit(request, absl::StrCat("plug ", flags.plug), context);
@@ -69,7 +79,9 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
   command->add_option("plug", flags->plug, "A name for the plug, used by all later commands")
       ->required()
       ->type_name("PLUG");
-  command->add_option("--filter", flags->filter, "The kind of filter: count, log, deny")
+  command
+      ->add_option("--filter", flags->filter,
+                   "The kind of filter: count, log, deny; grpc for one in another process")
       ->required()
       ->type_name("KIND");
   command->add_option("--on", flags->selector, "The target: key:NAME, key:PREFIX* or all")
@@ -83,13 +95,24 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
                    "Requests meet plugs in ascending priority, replies in descending")
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--timeout", flags->timeout,
+                   "Filters in other processes: how long an answer may take (1s), as in 200ms")
+      ->type_name("TIME");
+  command
+      ->add_option("--on-failure", flags->on_failure,
+                   "Filters in other processes: what a call gets without an answer: open (it goes "
+                   "on), closed (NO_PERMISSION, the default), answer=EXCEPTION")
+      ->type_name("POLICY");
   AddExpectRevisionOption(command, &flags->expected_revision);
-  AddClientOptions(command, context);
+  AddClientOptions(command, context, /*own_timeout=*/true);
   AddExamples(
       command,
       "weir plug audit --filter log --on key:NameService\n"
       "weir plug guard --filter deny --on 'key:billing/*' --set exception=TRANSIENT "
-      "--priority -10",
+      "--priority -10\n"
+      "weir plug keep --filter grpc --set at=unix:/run/keep.sock --on key:NameService "
+      "--timeout 200ms --on-failure open",
       "Calls do not meet the filter before a method of it is mapped and enabled (weir map).\n"
       "The same plug again changes nothing; another one of that name is a conflict.");
   command->callback([flags, context] { context->status = RunPlug(*flags, context); });

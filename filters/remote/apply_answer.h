@@ -1,0 +1,20 @@
+// What a remote filter's answer does to a call.
+//
+// Thread safety: pure functions, of the call's owner.
+
+#ifndef WEIR_FILTERS_REMOTE_APPLY_ANSWER_H_
+#define WEIR_FILTERS_REMOTE_APPLY_ANSWER_H_
+
+#include "filters/filter.h"
+#include "filters/remote/channel.h"
+
+namespace weir::filters {
+
+// Puts what the answer says into the call, which keeps it. `*refused` is set if the answer changes
+// something and `may_change` is false; the call then passes as it is.
+// REQUIRES: `answer` is no failure.
+Verdict ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call, bool* refused);
+
+}  // namespace weir::filters
+
+#endif  // WEIR_FILTERS_REMOTE_APPLY_ANSWER_H_

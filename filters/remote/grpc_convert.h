@@ -1,0 +1,26 @@
+// Questions and answers as messages of weir.filter.v1.
+//
+// Thread safety: pure functions.
+
+#ifndef WEIR_FILTERS_REMOTE_GRPC_CONVERT_H_
+#define WEIR_FILTERS_REMOTE_GRPC_CONVERT_H_
+
+#include <vector>
+
+#include "filters/remote/channel.h"
+#include "weir/filter/v1/filter.pb.h"
+
+namespace weir::filters {
+
+namespace v1 = ::weir::filter::v1;
+
+// What the question's method reads, and no more.
+void ToProto(const Question& question, v1::Question* out);
+// An answer without a verdict is a failure.
+Answer FromProto(v1::Answer answer);
+// Methods without a phase are left out.
+std::vector<MethodInfo> FromProto(const v1::DescribeResponse& description);
+
+}  // namespace weir::filters
+
+#endif  // WEIR_FILTERS_REMOTE_GRPC_CONVERT_H_

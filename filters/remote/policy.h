@@ -1,0 +1,59 @@
+// What happens to a call when its remote filter does not answer in time, or is not there.
+//
+// Thread safety: values and pure functions.
+
+#ifndef WEIR_FILTERS_REMOTE_POLICY_H_
+#define WEIR_FILTERS_REMOTE_POLICY_H_
+
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "filters/filter.h"
+#include "orb/core/system_exception.h"
+
+namespace weir::filters {
+
+// What a call gets in place of a verdict.
+struct FailurePolicy {
+  // Not set: OPEN, the call goes on as if the filter had passed it. Otherwise the caller gets this.
+  std::optional<orb::ExceptionId> exception = orb::ExceptionId::kNoPermission;
+
+  // "open", "closed" (NO_PERMISSION), or "answer=TRANSIENT", any system exception.
+  static absl::StatusOr<FailurePolicy> Parse(std::string_view text);
+
+  // Makes the policy's verdict of the call. `executed` says what a down phase knows of the servant.
+  Verdict Apply(Phase phase, orb::Call& call) const;
+};
+
+// The ladder of one plug and phase: the timeout first.
+struct PhasePolicy {
+  Nanos timeout = kSecond;
+  FailurePolicy on_failure;
+};
+
+struct RemoteOptions {
+  PhasePolicy up, down;
+  // Calls that wait for this filter at a time; more get the policy at once. Stops a slow filter
+  // from piling up the calls of a fast client.
+  int max_waiting = 10'000;
+  // After so many timeouts in a row the filter is not asked for `breaker_pause`; then one call
+  // tries. 0: never.
+  int breaker = 5;
+  Nanos breaker_pause = kSecond;
+
+  const PhasePolicy& of(Phase phase) const { return phase == Phase::kUp ? up : down; }
+};
+
+// Parameters that all remote filters share, see RemoteParametersHelp(). INVALID_ARGUMENT names the
+// parameter. Keys that are not among them, nor `own`, are refused.
+absl::StatusOr<RemoteOptions> ParseRemoteOptions(const FilterParameters& parameters,
+                                                 std::initializer_list<std::string_view> own);
+
+// A paragraph.
+std::string_view RemoteParametersHelp();
+
+}  // namespace weir::filters
+
+#endif  // WEIR_FILTERS_REMOTE_POLICY_H_
