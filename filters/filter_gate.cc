@@ -66,7 +66,7 @@ orb::Gate::Outcome FilterGate::Bounced(orb::Call& call, const Step& step) {
 }
 
 orb::Gate::Outcome FilterGate::FailUp(orb::Call& call, const Step& step, std::string_view what) {
-  Fail(step, orb::Completion::kNo, what, call);
+  Fail(step, Phase::kUp, orb::Completion::kNo, what, call);
   call.gate_state().passed = step.position;
   return Outcome::kAnswer;
 }
@@ -99,7 +99,7 @@ void FilterGate::Raised(const Step& step) {
 
 void FilterGate::FailDown(orb::Call& call, const Chain& chain, const Step& step,
                           std::string_view what) {
-  Fail(step, CompletionOf(call, call.gate_state().passed < chain.size), what, call);
+  Fail(step, Phase::kDown, CompletionOf(call, call.gate_state().passed < chain.size), what, call);
 }
 
 orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase phase,
@@ -159,8 +159,8 @@ void FilterGate::Publish(std::shared_ptr<const Snapshot> snapshot) {
   active_.store(active, std::memory_order_release);
 }
 
-void FilterGate::Fail(const Step& step, orb::Completion completed, std::string_view what,
-                      orb::Call& call) {
+void FilterGate::Fail(const Step& step, Phase phase, orb::Completion completed,
+                      std::string_view what, orb::Call& call) {
   // The peer learns that a filter failed, never which or why.
   call.SetSystemException(
       {orb::ExceptionId::kNoPermission, orb::WeirMinor::kFilterFailed, completed});
@@ -170,7 +170,7 @@ void FilterGate::Fail(const Step& step, orb::Completion completed, std::string_v
   if (!std::has_single_bit(failures)) return;
   LogLine line("filter_failed");
   line.Add("plug", step.plugged->plug.name);
-  line.Add("method", step.plugged->MethodName(step.method));
+  line.Add(PhaseName(phase), step.plugged->MethodName(step.method));
   line.Add("call", call.id());
   line.Add("key", call.request().object_key);
   line.Add("operation", call.request().operation);

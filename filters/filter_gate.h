@@ -50,7 +50,8 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   Outcome FailUp(orb::Call& call, const Step& step, std::string_view what);
   void FailDown(orb::Call& call, const Chain& chain, const Step& step, std::string_view what);
   // A filter method threw: counts it, logs it now and then, and answers the call.
-  void Fail(const Step& step, orb::Completion completed, std::string_view what, orb::Call& call);
+  void Fail(const Step& step, Phase phase, orb::Completion completed, std::string_view what,
+            orb::Call& call);
 
   const Clock* const clock_;
   Logger* const logger_;
