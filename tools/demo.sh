@@ -15,10 +15,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d /tmp/weir-demo-XXXXXX)
 names_pid=''
 gateway_pid=''
+filter_pid=''
 
 stop() {
   local pid
-  for pid in $gateway_pid $names_pid; do
+  for pid in $filter_pid $gateway_pid $names_pid; do
     kill "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
@@ -157,6 +158,47 @@ show 0 weir enable guard unbind --up
 through 1 unbind valve
 refused
 through 0 list
+
+title "A filter in another process, in Python"
+note "examples/python/keep_names.py reads the body of unbind: what begins with \`keep\` must not be unbound."
+mkdir "$work/messages"
+protoc -I proto --python_out="$work/messages" proto/weir/filter/v1/filter.proto
+keep=("$PYTHON" -B examples/python/keep_names.py --listen "unix:$work/keep.sock")
+start_filter() {
+  : >"$work/keep.out"
+  printf '%s$ examples/python/keep_names.py --listen unix:%s/keep.sock &%s\n' "$bold" "$work" "$plain"
+  PYTHONPATH=$work/messages "${keep[@]}" >"$work/keep.out" 2>&1 &
+  filter_pid=$!
+  wait_for "the Python filter" "$work/keep.out" '^ready ' "$filter_pid"
+}
+# Until the gateway says so in its log.
+wait_for_filter() { wait_for "the gateway" "$work/gateway.log" "event=filter_$1 plug=keep" "$gateway_pid"; }
+start_filter
+show 0 weir disable guard unbind --up
+show 0 weir plug keep --filter grpc --set "at=unix:$work/keep.sock" --on key:NameService \
+  --timeout 500ms --on-failure closed
+wait_for_filter connected
+show 0 weir map keep unbind --up check --enable
+through 0 bind keep-pump "corbaloc::1.2@127.0.0.1:$names_port/NameService"
+through 0 bind spare "corbaloc::1.2@127.0.0.1:$names_port/NameService"
+note "One call passes, the other bounces, by what their bodies say:"
+through 0 unbind spare
+through 1 unbind keep-pump
+refused
+note "The filter said:"
+grep refused "$work/keep.out" | sed 's/^/  /'
+printf '%s$ kill -9 %s%s\n' "$bold" "$filter_pid" "$plain"
+disown "$filter_pid"  # or the shell would tell of its end
+kill -9 "$filter_pid"
+filter_pid=''
+wait_for_filter disconnected
+note "No filter, no verdict: the plug's policy is \`closed\`, so every unbind is refused, and the rest goes on."
+through 1 unbind valve
+refused
+through 0 list
+show 0 weir list keep
+show 0 weir unplug keep --drain
+show 0 weir enable guard unbind --up
 
 title "What is plugged, and what it did"
 show 0 weir list
