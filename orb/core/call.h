@@ -47,14 +47,17 @@ struct GateState {
   Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
 };
 
+// For Call::id. Without a shared counter: a thread's number, then its own count.
+uint64_t NextCallId();
+
 class Call {
  public:
   virtual ~Call() = default;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  Request& request() { return request_; }
-  const Request& request() const { return request_; }
+  Request& request() { return *request_; }
+  const Request& request() const { return *request_; }
   // What will be sent, once there is an answer.
   Reply& reply() { return reply_; }
   const Reply& reply() const { return reply_; }
@@ -132,15 +135,15 @@ class Call {
 
  protected:
   friend class CallRef;
-  // `*request` belongs to the derived class.
-  explicit Call(Request* request) : request_(*request) {}
+  // `*request` belongs to the derived class, which may set it later.
+  explicit Call(Request* request) : request_(request) {}
 
   // The servant's answer is in reply(): go on with the down phase, then send. Called once.
   virtual void Complete() = 0;
   // Answers the call in place of the servant that dropped it.
   virtual void Abandon() = 0;
 
-  Request& request_;
+  Request* request_;
   Reply reply_;
   GateState gate_state_;
   const Peer* peer_ = nullptr;

@@ -20,6 +20,7 @@
 
 namespace weir::orb {
 
+class ClientCall;
 class ClientConnection;
 class Invoker;
 class Target;
@@ -61,6 +62,7 @@ class Invocation {
   LocateStatus locate_status = LocateStatus::kUnknownObject;
 
  protected:
+  friend class ClientCall;
   friend class ClientConnection;
   friend class Invoker;
 
@@ -77,6 +79,7 @@ class Invocation {
   void AttemptOver();
 
   Invoker* invoker_ = nullptr;
+  ClientCall* filtered_ = nullptr;  // while a gate looks at the call
   std::shared_ptr<Target> target_;  // the one given, or where it has sent us
   std::shared_ptr<Target> origin_;  // the one given, if that is another one
   std::atomic<uint32_t> wire_id_{0};

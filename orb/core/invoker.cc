@@ -5,6 +5,7 @@
 #include "base/futex.h"
 #include "base/host_port.h"
 #include "base/strings.h"
+#include "orb/core/client_call.h"
 
 namespace weir::orb {
 namespace {
@@ -95,9 +96,29 @@ void Invoker::End(Invocation* call) {
   last = std::move(call->connection_);
 }
 
+void Invoker::SetKey(Invocation* call) const {
+  Request& request = *call->request;
+  request.object_key = call->origin_ != nullptr || !call->keep_key
+                           ? call->target_->reference().object_key
+                           : call->key_;
+}
+
 bool Invoker::Start(const std::shared_ptr<Target>& target, Invocation* call, bool patience) {
   Begin(call, /*blocking=*/false);
   call->target_ = target;
+  if (IsFiltered(call)) [[unlikely]] {
+    SetKey(call);
+    ClientCall::Attach(this, gate_, call);
+    switch (call->filtered_->Up()) {
+      case Gate::Outcome::kPass:
+        break;
+      case Gate::Outcome::kAnswer:
+        Complete(call);
+        return true;
+      case Gate::Outcome::kSuspended:
+        return false;
+    }
+  }
   return Run(call, patience);
 }
 
@@ -105,6 +126,18 @@ absl::Status Invoker::Invoke(const std::shared_ptr<Target>& target, Invocation* 
   Begin(call, /*blocking=*/true);
   // The caller keeps it alive meanwhile, so it need not be counted.
   call->target_ = std::shared_ptr<Target>(std::shared_ptr<void>(), target.get());
+  if (IsFiltered(call)) [[unlikely]] {
+    SetKey(call);
+    ClientCall::Attach(this, gate_, call);
+    if (call->filtered_->Up() == Gate::Outcome::kPass) Exchange(call);
+    call->filtered_->Down();
+  } else {
+    Exchange(call);
+  }
+  return call->status;
+}
+
+void Invoker::Exchange(Invocation* call) {
   Step step;
   do {
     call->state_.store(Invocation::kPending, std::memory_order_relaxed);
@@ -118,7 +151,17 @@ absl::Status Invoker::Invoke(const std::shared_ptr<Target>& target, Invocation* 
     }
   } while (step == Step::kAgain);
   End(call);
-  return call->status;
+}
+
+void Invoker::UpDone(Invocation* call, bool answered) {
+  if (answered) return Complete(call);
+  Run(call, /*patience=*/false);
+}
+
+void Invoker::Complete(Invocation* call) {
+  if (call->filtered_ != nullptr && !call->filtered_->Down()) [[unlikely]]
+    return;
+  call->Done();
 }
 
 bool Invoker::Run(Invocation* call, bool patience) {
@@ -126,7 +169,7 @@ bool Invoker::Run(Invocation* call, bool patience) {
   uint32_t id = 0;
   if (Attempt(call, &connection, &id) == Step::kOver) {
     End(call);
-    call->Done();
+    Complete(call);
     return true;
   }
   if (!connection) return false;  // parked
@@ -138,7 +181,7 @@ bool Invoker::Run(Invocation* call, bool patience) {
 void Invoker::Continue(Invocation* call) {
   if (Judge(call) == Step::kOver) {
     End(call);
-    return call->Done();
+    return Complete(call);
   }
   // Nobody may be there to run what is posted, and there will be no further attempt.
   if (closed_.load()) {
@@ -164,9 +207,8 @@ Invoker::Step Invoker::Attempt(Invocation* call, Ref<ClientConnection>* connecti
       call->origin_ = std::exchange(call->target_, std::move(forward));
     }
   }
-  const bool moved = call->origin_ != nullptr;
+  SetKey(call);
   Target& target = *call->target_;
-  request.object_key = moved || !call->keep_key ? target.reference().object_key : call->key_;
   request.minor = std::min(request.minor, static_cast<GiopMinor>(target.reference().giop_minor));
 
   // The usual case, in few instructions.

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "orb/core/endpoint_pool.h"
+#include "orb/core/gate.h"
 #include "orb/core/invocation.h"
 #include "orb/core/target.h"
 #include "orb/reference/reference.h"
@@ -31,6 +32,9 @@ class Invoker {
   Invoker(const ClientContext* context, Messaging* messaging, TransportFinder find_transport,
           ReferenceContext reference_context);
   ~Invoker();
+
+  // Before the first call: consults `gate`, which must outlive the invoker, around every call.
+  void set_gate(Gate* gate) { gate_ = gate; }
 
   // NOT_FOUND (TRANSIENT) if none of the reference's addresses is of a transport that this ORB has.
   absl::StatusOr<std::shared_ptr<Target>> NewTarget(Reference reference);
@@ -58,7 +62,21 @@ class Invoker {
   size_t connections() const;
 
  private:
+  friend class ClientCall;
   friend class Invocation;
+
+  // Whether a gate wants to see the call, which has begun.
+  bool IsFiltered(Invocation* call) const {
+    return gate_ != nullptr && gate_->active() && !call->locate;
+  }
+  // Sets the key that the call is for. REQUIRES: it has begun.
+  void SetKey(Invocation* call) const;
+  // Sends it and waits for the reply, as often as needed.
+  void Exchange(Invocation* call);
+  // The up phase of an asynchronous call, which was suspended, is over.
+  void UpDone(Invocation* call, bool answered);
+  // An asynchronous call is over, but for its down phase.
+  void Complete(Invocation* call);
 
   // What a thread does next with an invocation.
   enum class Step {
@@ -97,6 +115,7 @@ class Invoker {
   Messaging* const messaging_;
   const TransportFinder find_transport_;
   const ReferenceContext reference_context_;
+  Gate* gate_ = nullptr;
   std::atomic<bool> closed_{false};
 
   std::vector<EndpointPool*> checked_;  // the supervisor's copy of pools_

@@ -48,6 +48,7 @@ absl::Status Orb::Start() {
       &client_context_, messagings_[0].get(),
       [this](std::string_view name) { return FindTransport(name); },
       ReferenceContext{options_.hostname, {}});
+  invoker_->set_gate(outgoing_gate_);
   reactor_.AddTick(kSecond, [this] {
     server_.CheckTime();
     invoker_->CheckTime();

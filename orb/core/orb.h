@@ -55,6 +55,10 @@ class Orb {
   void AddTransport(std::unique_ptr<Transport> transport);
   void AddMessaging(std::unique_ptr<Messaging> messaging);
 
+  // Before Start: consults `gate`, which must outlive the Orb, around every call that is made. It
+  // may be the same as for the calls that are served, in a process that forwards none.
+  void FilterOutgoing(Gate* gate) { outgoing_gate_ = gate; }
+
   absl::Status Start();
 
   // Serves `endpoint` ("giop:tcp::2809") from now on. INVALID_ARGUMENT names what is unknown, and
@@ -84,6 +88,7 @@ class Orb {
   const OrbOptions options_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<std::unique_ptr<Messaging>> messagings_;
+  Gate* outgoing_gate_ = nullptr;
   ObjectAdapter adapter_;
   Reactor reactor_;
   Dispatcher dispatcher_;

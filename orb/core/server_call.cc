@@ -23,18 +23,9 @@ struct ServerCallList {
       calls[count++] = call;
     }
   }
-  // Process-wide call ids without a shared counter: a thread's number, then its own count.
-  uint64_t NextId() {
-    static std::atomic<uint64_t> next_thread{1};
-    if (base == 0) base = next_thread.fetch_add(1, std::memory_order_relaxed) << 40;
-    return base | ++used;
-  }
-
   ServerCall* calls[kMost];
   int count = 0;
   bool closed = false;
-  uint64_t base = 0;
-  uint64_t used = 0;
 };
 
 namespace {
@@ -52,14 +43,14 @@ ServerCallLease::~ServerCallLease() {
 void ServerCall::Begin(ServerConnection* connection, bool alone) {
   connection_ = Ref<ServerConnection>::Share(connection);
   peer_ = &connection->peer_;
-  if (!request_.contexts.empty()) [[unlikely]] {
-    ReadCodeSets(request_.contexts, &connection->code_sets_);
+  if (!request_->contexts.empty()) [[unlikely]] {
+    ReadCodeSets(request_->contexts, &connection->code_sets_);
   }
   code_sets_ = connection->code_sets_;
-  id_ = call_list.NextId();
+  id_ = NextCallId();
   alone_ = alone;
   locate_ = incoming_.kind == Incoming::Kind::kLocateRequest;
-  minor_ = request_.minor;
+  minor_ = request_->minor;
   progress_.store(Progress::kRunning, std::memory_order_relaxed);
   runner_ = &call_list;
 }
@@ -101,7 +92,7 @@ void ServerCall::ResumeUp(bool answered) {
 void ServerCall::ResumeDown() { Finish(); }
 
 void ServerCall::Complete() {
-  if (!locate_ && request_.response_expected && gate_state_.chain != nullptr) [[unlikely]] {
+  if (!locate_ && request_->response_expected && gate_state_.chain != nullptr) [[unlikely]] {
     if (watcher_ != nullptr) {
       // It lives until Send returns, which a suspended call does not wait for.
       MutexLock lock(&connection_->mu_);
@@ -124,7 +115,7 @@ void ServerCall::Finish() {
   if (progress == Progress::kLate) connection_->RemoveLate(this);
   if (locate_) {
     if (!abandoned()) connection_->SendLocateReply(incoming_.id, minor_, locate_status, reply_);
-  } else if (request_.response_expected) {
+  } else if (request_->response_expected) {
     if (!abandoned()) connection_->SendReply(incoming_.id, minor_, reply_);
   }
   if (progress == Progress::kLate) return PutAway();
@@ -146,7 +137,7 @@ void ServerCall::PutAway() {
   Ref<ServerConnection> connection = std::move(connection_);
   connection->context_->dispatcher->Release(*this);
   servant_.reset();
-  request_.body.block.reset();  // the rest is set anew by the next request
+  request_->body.block.reset();  // the rest is set anew by the next request
   reply_.Clear();
   locate_status = LocateStatus::kUnknownObject;
   body_.ShrinkTo(ServerCallList::kMostBytes);

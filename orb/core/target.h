@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "orb/core/call.h"
 #include "orb/core/endpoint_pool.h"
 #include "orb/reference/reference.h"
 
@@ -19,11 +20,16 @@ namespace weir::orb {
 class Target {
  public:
   Target(Reference reference, std::vector<EndpointPool*> pools)
-      : reference_(std::move(reference)), pools_(std::move(pools)) {}
+      : reference_(std::move(reference)),
+        pools_(std::move(pools)),
+        peer_{reference_.endpoints.empty() ? "" : reference_.endpoints[0].transport,
+              reference_.endpoints.empty() ? "" : reference_.endpoints[0].address} {}
 
   const Reference& reference() const { return reference_; }
   // In the order of the reference's endpoints that this ORB can use; owned by the invoker.
   const std::vector<EndpointPool*>& pools() const { return pools_; }
+  // Whom calls go to, for filters: the first address of the reference.
+  const Peer& peer() const { return peer_; }
 
   // Which of pools() worked last.
   std::atomic<size_t> preferred{0};
@@ -46,6 +52,7 @@ class Target {
  private:
   const Reference reference_;
   const std::vector<EndpointPool*> pools_;
+  const Peer peer_;
 
   std::atomic<bool> has_forward_{false};
   mutable Mutex mu_;

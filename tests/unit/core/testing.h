@@ -183,7 +183,9 @@ inline Reference ReferenceTo(std::vector<Endpoint> endpoints, std::string_view k
 // An ORB with GIOP, TCP and Unix sockets, started, with a FunctionServant at the key "test".
 class TestOrb {
  public:
-  explicit TestOrb(OrbOptions options = {}) : orb_(options, &TheClock(), &log, nullptr) {
+  explicit TestOrb(OrbOptions options = {}, Gate* gate = nullptr, Gate* outgoing = nullptr)
+      : orb_(options, &TheClock(), &log, gate) {
+    orb_.FilterOutgoing(outgoing);
     orb_.AddMessaging(std::make_unique<giop::Giop>());
     orb_.AddTransport(std::make_unique<TcpTransport>(&TheClock(), TransportOptions::Supervised()));
     orb_.AddTransport(std::make_unique<UnixTransport>(&TheClock(), TransportOptions::Supervised()));

@@ -23,8 +23,8 @@ class FakeCall : public orb::Call {
       : Call(&stored_request_), key_(std::move(key)), operation_(std::move(operation)) {
     peer_ = &fixed_peer_;
     id_ = id;
-    request_.object_key = key_;
-    request_.operation = operation_;
+    request_->object_key = key_;
+    request_->operation = operation_;
   }
 
   void set_peer(orb::Peer peer) { fixed_peer_ = std::move(peer); }
@@ -39,7 +39,7 @@ class FakeCall : public orb::Call {
     if (gate->active()) outcome = gate->Up(*this);
     reached_servant_ = outcome == orb::Gate::Outcome::kPass;
     if (reached_servant_) servant(*this);
-    if (request_.response_expected && gate_state_.chain != nullptr) gate->Down(*this);
+    if (request_->response_expected && gate_state_.chain != nullptr) gate->Down(*this);
     if (gate_state_.hold != nullptr) gate->Release(*this);
   }
   void Run(orb::Gate* gate) {

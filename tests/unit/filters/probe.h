@@ -45,6 +45,8 @@ class ProbeKind : public FilterKind {
 
   Hook up = [](const std::string&, std::string_view, orb::Call&) { return Verdict::kPass; };
   Hook down = [](const std::string&, std::string_view, orb::Call&) { return Verdict::kPass; };
+  // If set before the filter is made: verdicts do not return, but are given to this.
+  std::function<void(Suspension call, Verdict verdict)> later;
   mutable std::atomic<int> made{0};       // filters made
   mutable std::atomic<int> destroyed{0};  // filters destroyed
 
@@ -60,11 +62,21 @@ class ProbeKind : public FilterKind {
     Verdict Down(int method, orb::Call& call) override {
       return kind_->down(plug_, kind_->methods_[method].name, call);
     }
+    bool asynchronous() const override { return asynchronous_; }
+    void StartUp(int method, Suspension call) override {
+      const Verdict verdict = Up(method, *call);
+      kind_->later(std::move(call), verdict);
+    }
+    void StartDown(int method, Suspension call) override {
+      const Verdict verdict = Down(method, *call);
+      kind_->later(std::move(call), verdict);
+    }
     std::vector<FilterCounter> Counters() const override { return {{"", "seen", seen_}}; }
 
    private:
     const ProbeKind* const kind_;
     const std::string plug_;
+    const bool asynchronous_ = kind_->later != nullptr;
     std::atomic<uint64_t> seen_{0};
   };
 
@@ -118,7 +130,7 @@ inline Change DisableUp(std::string plug, std::string operation = "", std::strin
 }
 
 // A registry that knows the kind `probe`, with a fixture's usual helpers.
-class RegistryTest : public testing::Test {
+class RegistryTest : public ::testing::Test {
  protected:
   RegistryTest() {
     auto kind = std::make_unique<ProbeKind>();
