@@ -123,4 +123,74 @@ std::vector<MethodInfo> FromProto(const v1::DescribeResponse& description) {
   return methods;
 }
 
+ReceivedQuestion FromProto(v1::Question question) {
+  ReceivedQuestion q;
+  q.method = std::move(*question.mutable_method());
+  q.phase = question.phase() == v1::PHASE_DOWN ? Phase::kDown : Phase::kUp;
+  v1::Header* const header = question.mutable_header();
+  q.call_id = header->call_id();
+  q.object_key = std::move(*header->mutable_object_key());
+  q.operation = std::move(*header->mutable_operation());
+  q.peer = std::move(*header->mutable_peer());
+  q.response_expected = header->response_expected();
+  q.status = static_cast<orb::ReplyStatus>(header->status());
+  for (v1::ServiceContext& c : *header->mutable_contexts()) {
+    q.contexts.emplace_back(c.id(), std::move(*c.mutable_data()));
+  }
+  if (question.has_body()) q.body = TakeBody(std::move(*question.mutable_body()));
+  return q;
+}
+
+void ToProto(const Answer& answer, v1::Answer* out) {
+  const auto set_body = [&answer](v1::Body* body) {
+    if (!answer.body) return;
+    body->set_data(answer.body->bytes);
+    body->set_little_endian(answer.body->order == cdr::ByteOrder::kLittle);
+    body->set_alignment(answer.body->alignment);
+  };
+  switch (answer.kind) {
+    case Answer::Kind::kPass: {
+      v1::Pass* const pass = out->mutable_pass();
+      if (answer.body) set_body(pass->mutable_body());
+      if (answer.operation) pass->set_operation(*answer.operation);
+      if (answer.contexts) {
+        v1::Pass::Contexts* const contexts = pass->mutable_contexts();
+        for (const auto& [id, data] : *answer.contexts) {
+          v1::ServiceContext* const c = contexts->add_contexts();
+          c->set_id(id);
+          c->set_data(data);
+        }
+      }
+      return;
+    }
+    case Answer::Kind::kResult:
+      return set_body(out->mutable_result());
+    case Answer::Kind::kUserException:
+      return set_body(out->mutable_user_exception());
+    case Answer::Kind::kSystemException: {
+      v1::SystemException* const e = out->mutable_system_exception();
+      e->set_name(std::string(orb::ExceptionName(answer.exception.id)));
+      e->set_minor(answer.exception.minor);
+      e->set_completed(static_cast<v1::SystemException::Completed>(answer.exception.completed));
+      return;
+    }
+    case Answer::Kind::kFailure:
+      out->set_failure(answer.failure);
+      return;
+  }
+}
+
+void ToProto(const std::vector<MethodInfo>& methods, v1::DescribeResponse* out) {
+  for (const MethodInfo& info : methods) {
+    v1::Method* const m = out->add_methods();
+    m->set_name(info.name);
+    m->set_phase(info.phase == Phase::kUp ? v1::PHASE_UP : v1::PHASE_DOWN);
+    m->set_reads(info.reads == Reads::kNothing  ? v1::READS_NOTHING
+                 : info.reads == Reads::kHeader ? v1::READS_HEADER
+                                                : v1::READS_BODY);
+    m->set_changes(info.changes);
+    m->set_help(info.help);
+  }
+}
+
 }  // namespace weir::filters

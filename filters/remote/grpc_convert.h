@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "filters/remote/channel.h"
+#include "filters/remote/wire.h"
 #include "weir/filter/v1/filter.pb.h"
 
 namespace weir::filters {
@@ -20,6 +21,12 @@ void ToProto(const Question& question, v1::Question* out);
 Answer FromProto(v1::Answer answer);
 // Methods without a phase are left out.
 std::vector<MethodInfo> FromProto(const v1::DescribeResponse& description);
+
+// For the other side.
+ReceivedQuestion FromProto(v1::Question question);
+// All but the ticket.
+void ToProto(const Answer& answer, v1::Answer* out);
+void ToProto(const std::vector<MethodInfo>& methods, v1::DescribeResponse* out);
 
 }  // namespace weir::filters
 

@@ -8,6 +8,7 @@
 #include "tools/weir/command.h"
 #include "tools/weir/echo_command.h"
 #include "tools/weir/enable_command.h"
+#include "tools/weir/filter_host_command.h"
 #include "tools/weir/gateway_command.h"
 #include "tools/weir/ior_command.h"
 #include "tools/weir/list_command.h"
@@ -23,6 +24,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   // In the order of the help. Nodes: what serves calls.
   AddGatewayCommand(app, context);
   AddEchoCommand(app, context);
+  AddFilterHostCommand(app, context);
 
   // Clients of nodes and references.
   AddIorCommand(app, context);

@@ -11,6 +11,7 @@
 #include "filters/builtin/builtin.h"
 #include "filters/filter.h"
 #include "filters/remote/grpc_kind.h"
+#include "filters/remote/ref_kind.h"
 #include "tools/weir/spdlog_logger.h"
 #include "tools/weir/version.h"
 
@@ -54,11 +55,11 @@ sigset_t BlockSignals() {
 
 }  // namespace
 
-void AddNodeOptions(CLI::App* app, NodeSettings* s) {
+void AddNodeOptions(CLI::App* app, NodeSettings* s, bool must_listen) {
   app->add_option("-l,--listen", s->listen,
                   "Endpoint to serve, e.g. giop:tcp:127.0.0.1:2810, giop:unix:/run/weir.sock or "
                   "giop:tcp::2810?publish=orb.example:2810; may be repeated")
-      ->required()
+      ->required(must_listen)
       ->type_name("ENDPOINT");
   app->add_option("-c,--control", s->control,
                   "Where the control plane listens: unix:PATH or HOST:PORT. Default: WEIR_CONTROL; "
@@ -81,13 +82,18 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
   SystemClock clock;
   const std::unique_ptr<Logger> logger =
       NewStderrLogger(settings.verbose ? LogLevel::kDebug : LogLevel::kInfo);
+  filters::OrbHandle orb_handle;
   filters::FilterKinds kinds;
   filters::AddBuiltinFilters(&kinds);
   kinds.Add(filters::NewGrpcKind());
+  kinds.Add(filters::NewRefKind(&orb_handle));
 
   control::NodeOptions node_options;
   node_options.store = settings.store;
-  node_options.control = settings.control.empty() ? context->control : settings.control;
+  node_options.control = settings.control;
+  if (settings.control.empty() && settings.control_by_variable) {
+    node_options.control = context->control;
+  }
   node_options.allow_remote = settings.allow_remote_control;
   absl::StatusOr<std::unique_ptr<control::Node>> node =
       control::Node::Start(node_options, &kinds, &clock, logger.get());
@@ -95,6 +101,7 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
 
   const std::unique_ptr<orb::Orb> orb = NewOrb(settings.orb, &clock, logger.get(), (*node)->gate());
   absl::Status status = orb->Start();
+  if (status.ok()) orb_handle.set(orb.get());
   if (status.ok()) status = populate(orb.get(), &clock, logger.get());
   std::string endpoints;
   for (const std::string& endpoint : settings.listen) {
@@ -119,6 +126,8 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
   }
   // The control plane asks the ORB for its counters, so it goes first.
   (*node)->Shutdown(clock.Now() + settings.shutdown_timeout);
+  // Calls that run have until then to be judged; what asks afterwards gets its policy.
+  orb_handle.set(nullptr);
   const absl::Status stopped = orb->Shutdown(clock.Now() + settings.shutdown_timeout);
   if (status.ok()) status = stopped;
   return status;

@@ -20,6 +20,8 @@ struct NodeSettings {
   std::string role;  // "gateway", "echo"
   std::vector<std::string> listen;
   std::string control;  // empty: no control plane
+  // WEIR_CONTROL counts if `control` is empty.
+  bool control_by_variable = true;
   std::string store = "memory";
   bool allow_remote_control = false;
   std::string upstream;
@@ -28,7 +30,7 @@ struct NodeSettings {
 };
 
 // --listen, --control, --store and what AddServerOptions adds.
-void AddNodeOptions(CLI::App* app, NodeSettings* settings);
+void AddNodeOptions(CLI::App* app, NodeSettings* settings, bool must_listen = true);
 
 // Runs a node until SIGINT or SIGTERM, then shuts it down in good order. `populate` is called
 // before the endpoints open, to activate servants; `ready` once they are open, to print what
