@@ -69,6 +69,9 @@ class Filter {
   virtual void StartUp(int method, Suspension call) { call.Resume(Up(method, *call)); }
   virtual void StartDown(int method, Suspension call) { call.Resume(Down(method, *call)); }
 
+  // The node ends: fails all calls that wait, before it returns. For asynchronous filters.
+  virtual void LetGo() {}
+
   // Of filters whose kind describes_itself(): a number for the method, by which it is then called.
   // NOT_FOUND if it is known that there is none; while that is not known, there may be. A number
   // stays valid.

@@ -106,6 +106,7 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
                                        size_t next) {
   call.gate_state().next = static_cast<uint32_t>(next);
   call.gate_state().down = phase == Phase::kDown;
+  suspended_.fetch_add(1, std::memory_order_relaxed);
   try {
     if (phase == Phase::kUp) {
       step.filter->StartUp(step.method, Suspension(this, &call));
@@ -118,7 +119,26 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
   return Outcome::kSuspended;
 }
 
+// The last touch: when a call is not counted any more, the ORB it came from may be gone.
 void FilterGate::Resume(orb::Call& call, Verdict verdict) {
+  GoOn(call, verdict);
+  suspended_.fetch_sub(1, std::memory_order_release);
+}
+
+void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
+  GoOnFailed(call, what);
+  suspended_.fetch_sub(1, std::memory_order_release);
+}
+
+size_t FilterGate::LetGo() {
+  if (suspended_.load(std::memory_order_acquire) == 0) return 0;
+  for (const auto& snapshot : holder_.All()) {
+    for (const auto& [name, plugged] : snapshot->filters()) plugged->filter->LetGo();
+  }
+  return suspended_.load(std::memory_order_acquire);
+}
+
+void FilterGate::GoOn(orb::Call& call, Verdict verdict) {
   const orb::GateState& state = call.gate_state();
   const Chain& chain = *static_cast<const Chain*>(state.chain);
   const size_t next = state.next;
@@ -135,7 +155,7 @@ void FilterGate::Resume(orb::Call& call, Verdict verdict) {
   if (GoDown(call, chain, next) != Outcome::kSuspended) call.ResumeDown();
 }
 
-void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
+void FilterGate::GoOnFailed(orb::Call& call, std::string_view what) {
   const orb::GateState& state = call.gate_state();
   const Chain& chain = *static_cast<const Chain*>(state.chain);
   const size_t next = state.next;

@@ -14,6 +14,8 @@
 #ifndef WEIR_FILTERS_FILTER_GATE_H_
 #define WEIR_FILTERS_FILTER_GATE_H_
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 
 #include "base/clock.h"
@@ -31,6 +33,7 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   Outcome Up(orb::Call& call) override;
   Outcome Down(orb::Call& call) override;
   void Release(orb::Call& call) override;
+  size_t LetGo() override;
 
   // For calls that begin from now on.
   void Publish(std::shared_ptr<const Snapshot> snapshot);
@@ -44,6 +47,8 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   Outcome Suspend(orb::Call& call, const Step& step, Phase phase, size_t next);
   void Resume(orb::Call& call, Verdict verdict) override;
   void ResumeFailed(orb::Call& call, std::string_view what) override;
+  void GoOn(orb::Call& call, Verdict verdict);
+  void GoOnFailed(orb::Call& call, std::string_view what);
 
   Outcome Bounced(orb::Call& call, const Step& step);
   void Raised(const Step& step);
@@ -56,6 +61,8 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   const Clock* const clock_;
   Logger* const logger_;
   SnapshotHolder holder_;
+  // Calls in filters' hands, and those that are being resumed.
+  std::atomic<size_t> suspended_{0};
 };
 
 }  // namespace weir::filters

@@ -87,6 +87,14 @@ size_t SnapshotHolder::Reclaim() {
   return users;
 }
 
+std::vector<std::shared_ptr<const Snapshot>> SnapshotHolder::All() {
+  std::vector<std::shared_ptr<const Snapshot>> all;
+  MutexLock lock(&mu_);
+  all.push_back(current_.load(std::memory_order_seq_cst)->snapshot);
+  for (const auto& node : replaced_) all.push_back(node->snapshot);
+  return all;
+}
+
 size_t SnapshotHolder::Users(const Node& node) const {
   size_t announced = 0;
   for (const Slot& slot : slots_) {

@@ -62,6 +62,9 @@ class SnapshotHolder {
   // Frees replaced snapshots that nobody uses any more; returns how many calls hold the others.
   size_t Reclaim();
 
+  // The current snapshot and those that are still used.
+  std::vector<std::shared_ptr<const Snapshot>> All();
+
  private:
   friend class Reader;
 

@@ -99,7 +99,9 @@ def serve(filters, address, threads=16):
     """
     if isinstance(filters, Filter):
         filters = {"": filters}
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=threads))
+    # Bodies may be large; gRPC would end the stream at 4 MiB, and with it fail every waiting call.
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=threads),
+                         options=[("grpc.max_receive_message_length", -1)])
     server.add_generic_rpc_handlers((_Service(filters),))
     if server.add_insecure_port(address) == 0 and not address.startswith("unix:"):
         raise OSError("cannot listen on " + address)

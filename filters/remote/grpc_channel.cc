@@ -38,8 +38,6 @@ class Stream : public grpc::ClientBidiReactor<v1::Question, v1::Answer> {
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
-  // REQUIRES: the channel's lock is not held; a hold keeps the stream going.
-  void WriteFirst() { StartWrite(&queue_.front()); }
 
   grpc::ClientContext* context() { return &context_; }
 
@@ -52,7 +50,7 @@ class Stream : public grpc::ClientBidiReactor<v1::Question, v1::Answer> {
   // With the channel's lock.
   std::deque<v1::Question> queue_;  // the first one is being written
   size_t queued_bytes_ = 0;
-  bool open_ = true;
+  bool open_ = false;  // takes questions: behind the hello, until it has failed
 };
 
 class GrpcChannel : public Channel {
@@ -89,6 +87,7 @@ class GrpcChannel : public Channel {
     ToProto(question, &message);
     const size_t size = message.ByteSizeLong();
     Stream* stream;
+    const v1::Question* first;
     {
       MutexLock lock(&mu_);
       stream = stream_.get();
@@ -98,9 +97,10 @@ class GrpcChannel : public Channel {
       stream->queued_bytes_ += size;
       stream->queue_.push_back(std::move(message));
       if (stream->queue_.size() > 1) return true;
+      first = &stream->queue_.front();
       stream->AddHold();
     }
-    stream->WriteFirst();
+    stream->StartWrite(first);
     stream->RemoveHold();
     return true;
   }
@@ -170,15 +170,18 @@ class GrpcChannel : public Channel {
 
 void Stream::Start(v1::Filter::Stub* stub, v1::Question hello) {
   stub->async()->Judge(&context_, this);
-  // Until the last answer was read. Others ask from now on, behind the hello.
-  AddHold();
+  AddHold();  // until the last answer was read
+  const v1::Question* first;
   {
+    // Others ask from now on.
     MutexLock lock(&channel_->mu_);
     queued_bytes_ += hello.ByteSizeLong();
-    queue_.push_front(std::move(hello));
+    queue_.push_back(std::move(hello));
+    first = &queue_.front();
+    open_ = true;
   }
   StartRead(&answer_);
-  WriteFirst();
+  StartWrite(first);
   StartCall();
 }
 
@@ -188,6 +191,8 @@ void Stream::OnReadDone(bool ok) {
       MutexLock lock(&channel_->mu_);
       open_ = false;
     }
+    // It may be that only the answer was unreadable, and the stream would go on.
+    context_.TryCancel();
     RemoveHold();
     return;
   }
@@ -209,13 +214,15 @@ void Stream::OnReadDone(bool ok) {
 }
 
 void Stream::OnWriteDone(bool ok) {
+  const v1::Question* next;
   {
     MutexLock lock(&channel_->mu_);
     queued_bytes_ -= queue_.front().ByteSizeLong();
     queue_.pop_front();
     if (!ok || queue_.empty()) return;
+    next = &queue_.front();
   }
-  WriteFirst();
+  StartWrite(next);
 }
 
 void Stream::OnDone(const grpc::Status& status) {

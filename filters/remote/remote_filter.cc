@@ -23,7 +23,8 @@ RemoteFilter::RemoteFilter(const RemoteOptions& options, const FilterContext& co
       logger_(context.logger),
       plug_(context.plug),
       ticker_(ticker),
-      channel_(make_channel(this)) {
+      channel_(make_channel(this)),
+      address_(channel_->address()) {
   static_assert(std::size(kCountNames) == kCounts);
   channel_->Tick(clock_->Now());
   tick_ = ticker_->Add([this] { Tick(); });
@@ -49,8 +50,8 @@ absl::StatusOr<int> RemoteFilter::MethodIndex(Phase phase, std::string_view name
   }
   if (known_ && declared == nullptr) {
     return absl::NotFoundError(
-        StrCat("the filter at ", channel_->address(), " has no ", PhaseName(phase), " method '",
-               Escape(name), "'; its ", PhaseName(phase),
+        StrCat("the filter at ", address_, " has no ", PhaseName(phase), " method '", Escape(name),
+               "'; its ", PhaseName(phase),
                " methods are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
   }
   Method& m = methods_.emplace_back(Method{std::string(name), phase});
@@ -117,12 +118,21 @@ void RemoteFilter::Start(Phase phase, int method, Suspension call) {
   question.call = &*call;
 
   const bool asked = channel_->Ask(question, [&] {
+    Add(kAsked);
     MutexLock lock(&mu_);
     waiting_.emplace(question.ticket,
                      Waiting{std::move(call), phase, method, now + options_.of(phase).timeout});
   });
-  if (!asked) return TakePolicy(phase, kAbsent, std::move(call));
-  Add(kAsked);
+  if (!asked) TakePolicy(phase, kAbsent, std::move(call));
+}
+
+void RemoteFilter::LetGo() {
+  absl::flat_hash_map<uint64_t, Waiting> left;
+  {
+    MutexLock lock(&mu_);
+    left.swap(waiting_);
+  }
+  for (auto& [ticket, w] : left) w.call.Fail("the node ends");
 }
 
 void RemoteFilter::TakePolicy(Phase phase, Count reason, Suspension call) {
@@ -243,7 +253,7 @@ void RemoteFilter::NotConnected(std::string_view why) {
 void RemoteFilter::Log(LogLevel level, std::string_view event, std::string_view why) {
   LogLine line(event);
   line.Add("plug", plug_);
-  line.Add("at", channel_->address());
+  line.Add("at", address_);
   if (!why.empty()) line.Add("why", why);
   logger_->Log(level, line.view());
 }

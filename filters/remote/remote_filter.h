@@ -48,6 +48,8 @@ class RemoteFilter : public Filter, private Channel::Listener {
   Verdict Up(int, orb::Call&) override { return Verdict::kPass; }
   Verdict Down(int, orb::Call&) override { return Verdict::kPass; }
 
+  void LetGo() override;
+
   absl::StatusOr<int> MethodIndex(Phase phase, std::string_view name) override;
   std::string MethodName(int method) const override;
   std::vector<FilterCounter> Counters() const override;
@@ -116,6 +118,7 @@ class RemoteFilter : public Filter, private Channel::Listener {
   uint64_t attempts_failed_ ABSL_GUARDED_BY(mu_) = 0;  // in a row
 
   std::unique_ptr<Channel> channel_;
+  const std::string address_;  // while channel_ goes, it still has things to tell
   int tick_ = 0;
 };
 

@@ -71,8 +71,8 @@ class Call {
   bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
   // Told when the call is abandoned, on any thread, with locks held: it must return at once and not
-  // answer the call. Only a call whose servant has returned is watched; the watcher must live until
-  // Send returns.
+  // answer the call. Only a call whose servant has returned is watched, or whose up phase was
+  // suspended; the watcher must live until Send returns.
   class Watcher {
    public:
     virtual void CallAbandoned() = 0;
@@ -80,8 +80,15 @@ class Call {
    protected:
     ~Watcher() = default;
   };
-  // To be set inside Dispatch.
-  void set_watcher(Watcher* watcher) { watcher_ = watcher; }
+  // To be set inside Dispatch. Of a resumed call it may be told before this returns.
+  void set_watcher(Watcher* watcher) {
+    if (resumed_) [[unlikely]]
+      return SetWatcherLate(watcher);
+    watcher_ = watcher;
+  }
+  // Its up phase was suspended: it can be cancelled already while its servant runs, and the thread
+  // that carries it has others to carry.
+  bool resumed() const { return resumed_; }
 
   // Nothing else of this connection is known to wait: the thread may give this call its time.
   bool alone() const { return alone_; }
@@ -142,6 +149,7 @@ class Call {
   virtual void Complete() = 0;
   // Answers the call in place of the servant that dropped it.
   virtual void Abandon() = 0;
+  virtual void SetWatcherLate(Watcher* watcher) { watcher_ = watcher; }
 
   Request* request_;
   Reply reply_;
@@ -152,6 +160,7 @@ class Call {
   std::atomic<bool> abandoned_{false};
   Watcher* watcher_ = nullptr;
   bool alone_ = false;
+  bool resumed_ = false;
   bool locate_ = false;
   cdr::ByteBuffer body_;
   std::vector<std::unique_ptr<const std::string>> kept_;

@@ -60,10 +60,13 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
     return true;
   }
   const uint32_t id = *id_out = *reserved;
+  bool cancelled = false;
   if (call->cancellable) {
     MutexLock lock(&call->mu_);
     call->connection_ = Ref<ClientConnection>::Share(this);
     call->wire_id_ = id;
+    // By somebody who has not found the connection here.
+    cancelled = call->cancelled_.load();
   } else {
     call->wire_id_ = id;
   }
@@ -83,6 +86,8 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
   const Output::Result sent = output_.Write(out->view());
   if (sent == Output::Result::kSent && !closed_.load()) [[likely]] {
     if (oneway && pending_.Take(id) != nullptr) EndAttempt(call, Outcome::kReply, "");
+    if (cancelled) [[unlikely]]
+      Cancel(id, Outcome::kCancelled);
     return true;
   }
   // Broken, or closed meanwhile. Whoever closed it may have ended our call with the others; if not,

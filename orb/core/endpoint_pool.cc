@@ -102,7 +102,7 @@ Ref<ClientConnection> EndpointPool::GetIdle(Nanos now) {
 }
 
 absl::StatusOr<Ref<ClientConnection>> EndpointPool::Get(uint64_t affinity, Nanos now,
-                                                        Nanos deadline, Park park) {
+                                                        Nanos deadline, Park park, bool hurried) {
   for (;;) {
     Choice choice = Choose(affinity);
     // A look at a connection may end it, and the calls on it; so no lock is held.
@@ -117,6 +117,12 @@ absl::StatusOr<Ref<ClientConnection>> EndpointPool::Get(uint64_t affinity, Nanos
       if (closed_) return absl::CancelledError("this ORB shuts down");
       if (!attempt.connecting) {
         attempt.connecting = true;
+        if (hurried && park != nullptr) {
+          attempt.parked.push_back(std::move(park));
+          context_->reactor->Post(
+              [this, i, deadline] { (void)Open(i, context_->clock->Now(), deadline); });
+          return Ref<ClientConnection>();
+        }
       } else if (choice.open) {
         return std::move(choice.open);  // busy, but better than to wait
       } else if (park != nullptr) {

@@ -35,12 +35,13 @@ class EndpointPool {
   // If it takes connecting, that blocks, until `deadline` or the connect timeout. While another
   // thread is at it, the caller takes a connection that is open; if there is none it waits and
   // shares that attempt's outcome. One that gives a `park` does not wait, but has `park` called (by
-  // any thread) with that outcome, and gets an empty Ref.
+  // any thread) with that outcome, and gets an empty Ref. One that is `hurried` besides does not
+  // even connect: a thread of the reactor does.
   //
   // Errors: as Transport::Connect.
   using Park = std::function<void(const absl::Status& outcome)>;
-  absl::StatusOr<Ref<ClientConnection>> Get(uint64_t affinity, Nanos now, Nanos deadline,
-                                            Park park);
+  absl::StatusOr<Ref<ClientConnection>> Get(uint64_t affinity, Nanos now, Nanos deadline, Park park,
+                                            bool hurried = false);
 
   // The first connection, if it is open and carries no call; as Get, or null. The usual case in a
   // few instructions.

@@ -59,6 +59,7 @@ void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patien
   f->key_ = f->request->object_key;
   f->keep_key = true;
   f->cancellable = true;
+  f->hurried = call->resumed();
   call->set_watcher(f);
   f->locate = call->locate();
   // The layout of a body that GIOP 1.1 has fragmented depends on its types, which we do not know:

@@ -38,6 +38,11 @@ class Gate {
   // call whose gate_state().hold is set.
   virtual void Release(Call& call) = 0;
 
+  // The ORB ends: calls that wait for filters go on at once, as failed. Returns how many are still
+  // on their way; they may wait again, so this is to be repeated until it is 0 and what was posted
+  // meanwhile has run.
+  virtual size_t LetGo() { return 0; }
+
  protected:
   std::atomic<bool> active_{false};
 };

@@ -245,7 +245,7 @@ Invoker::Step Invoker::AttemptAnywhere(Invocation* call, Ref<ClientConnection>* 
                     "the deadline passed", "nothing was sent");
       }
       absl::StatusOr<Ref<ClientConnection>> got =
-          pool.Get(call->affinity, now, request.deadline, park);
+          pool.Get(call->affinity, now, request.deadline, park, call->hurried);
       if (!got.ok()) {
         call->connect_failure_ = got.status();
         break;

@@ -1,5 +1,7 @@
 #include "orb/core/orb.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -9,6 +11,7 @@ namespace weir::orb {
 
 Orb::Orb(OrbOptions options, const Clock* clock, Logger* logger, Gate* gate)
     : options_(std::move(options)),
+      gate_(gate),
       reactor_(options_.reactor, clock),
       dispatcher_(&adapter_, gate, &reactor_, logger),
       server_context_{&dispatcher_, &adapter_, &reactor_, clock, logger, options_.server, nullptr},
@@ -24,6 +27,13 @@ void Orb::End() {
   // What the threads were about to open or to answer meanwhile.
   server_.Abort();
   if (invoker_ != nullptr) invoker_->Close();
+  reactor_.Drain();
+  if (gate_ == nullptr) return;
+  // Calls that wait for filters refer to us. Those that go on may have posted work.
+  while (gate_->LetGo() != 0) {
+    reactor_.Drain();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   reactor_.Drain();
 }
 

@@ -86,6 +86,7 @@ class Orb {
   void End();
 
   const OrbOptions options_;
+  Gate* const gate_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<std::unique_ptr<Messaging>> messagings_;
   Gate* outgoing_gate_ = nullptr;

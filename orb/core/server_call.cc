@@ -85,11 +85,18 @@ void ServerCall::Cancel() {
 void ServerCall::ResumeUp(bool answered) {
   CallRef call(this);
   alone_ = false;  // the thread that brings a verdict has others to bring
+  resumed_ = true;
   if (answered) return call.Send();
   connection_->context_->dispatcher->Resume(std::move(call), servant_);
 }
 
 void ServerCall::ResumeDown() { Finish(); }
+
+void ServerCall::SetWatcherLate(Watcher* watcher) {
+  MutexLock lock(&connection_->mu_);
+  watcher_ = watcher;
+  if (abandoned()) watcher->CallAbandoned();
+}
 
 void ServerCall::Complete() {
   if (!locate_ && request_->response_expected && gate_state_.chain != nullptr) [[unlikely]] {
@@ -145,6 +152,7 @@ void ServerCall::PutAway() {
   kept_.clear();
   peer_ = nullptr;
   watcher_ = nullptr;
+  resumed_ = false;
   abandoned_.store(false, std::memory_order_relaxed);
   call_list.Put(this);
   connection->EndCall();

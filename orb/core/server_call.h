@@ -54,6 +54,7 @@ class ServerCall : public Call {
   void Abandon() override;
   void ResumeUp(bool answered) override;
   void ResumeDown() override;
+  void SetWatcherLate(Watcher* watcher) override;
   // The reply is final: sends it.
   void Finish();
   void PutAway();
