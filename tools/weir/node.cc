@@ -8,9 +8,8 @@
 
 #include "base/strings.h"
 #include "control/node.h"
-#include "filters/builtin/builtin.h"
 #include "filters/filter.h"
-#include "filters/remote/grpc_kind.h"
+#include "tools/weir/filter_kinds.h"
 #include "tools/weir/spdlog_logger.h"
 #include "tools/weir/version.h"
 
@@ -82,8 +81,7 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
   const std::unique_ptr<Logger> logger =
       NewStderrLogger(settings.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   filters::FilterKinds kinds;
-  filters::AddBuiltinFilters(&kinds);
-  kinds.Add(filters::NewGrpcKind());
+  AddFilterKinds(&kinds);
 
   control::NodeOptions node_options;
   node_options.store = settings.store;

@@ -1,0 +1,17 @@
+// The kinds of filters that this program has.
+//
+// Thread safety: pure functions.
+
+#ifndef WEIR_TOOLS_WEIR_FILTER_KINDS_H_
+#define WEIR_TOOLS_WEIR_FILTER_KINDS_H_
+
+#include "filters/filter.h"
+
+namespace weir::tools {
+
+// Adds all of them: what nodes plug, and `weir filter` describes. REQUIRES: `*kinds` is empty.
+void AddFilterKinds(filters::FilterKinds* kinds);
+
+}  // namespace weir::tools
+
+#endif  // WEIR_TOOLS_WEIR_FILTER_KINDS_H_
