@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "control/node.h"
-#include "filters/builtin/builtin.h"
+#include "tools/weir/filter_kinds.h"
 #include "tools/weir/spdlog_logger.h"
 
 int main(int argc, char** argv) {
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   const weir::SystemClock clock;
   const std::unique_ptr<weir::Logger> logger = weir::tools::NewStderrLogger();
   weir::filters::FilterKinds kinds;
-  weir::filters::AddBuiltinFilters(&kinds);
+  weir::tools::AddFilterKinds(&kinds);
 
   weir::control::NodeOptions options;
   options.control = argv[1];
