@@ -84,9 +84,9 @@ class FaultKind : public FilterKind {
   std::string_view name() const override { return "fault"; }
   std::string_view help() const override {
     return "Fails some calls with a system exception, before or after the servant has done its "
-           "work, to show how callers bear it. The nth request that meets the filter fails or not "
-           "by the seed and n alone, and so does the nth reply: the same calls in the same order "
-           "fail again.";
+           "work. The nth request that meets the filter fails or not by the seed and n alone, and "
+           "so "
+           "does the nth reply: the same calls in the same order fail again.";
   }
   absl::Span<const MethodInfo> methods() const override { return methods_; }
   absl::Span<const ParameterInfo> parameters() const override { return parameters_; }

@@ -34,8 +34,9 @@ class LogKind : public FilterKind {
  public:
   std::string_view name() const override { return "log"; }
   std::string_view help() const override {
-    return "Writes a line to the log for each request, for each reply, or both: who called which "
-           "operation of which object, how it ended and how long it took. Oneways have no reply.";
+    return "Writes a line to the log for each request, for each reply, or both. It says who called "
+           "which operation of which object, how it ended and how long it took. Oneways have no "
+           "reply.";
   }
   absl::Span<const MethodInfo> methods() const override { return methods_; }
 

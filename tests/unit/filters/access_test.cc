@@ -1,19 +1,24 @@
 // The filter `access`, and the addresses that it reads.
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
 #include "filters/builtin/peer_address.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "orb/transport/tcp.h"
+#include "orb/transport/unix.h"
+#include "tests/support/environment.h"
 #include "tests/unit/filters/builtin_fixture.h"
 
 namespace weir::filters {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Whether the range holds the peer. The range must be good.
 bool Contains(const std::string& range, const std::string& peer, bool if_unknown = false) {
@@ -114,6 +119,38 @@ TEST(PeerRangeTest, BadRangesAreRefusedWithTheirText) {
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << range;
     EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("'" + std::string(range) + "' "));
   }
+}
+
+// How a transport that accepts a connection to `address` names the client.
+std::string NameOfPeer(orb::Transport* transport, const std::string& listen,
+                       const std::string& connect_host) {
+  const auto acceptor = transport->Listen(listen);
+  if (!acceptor.ok()) return "";
+  std::string address = (*acceptor)->address();
+  if (!connect_host.empty()) address = connect_host + address.substr(address.rfind(':'));
+  const auto client = transport->Connect(address, SystemClock().Now() + 5 * kSecond);
+  if (!client.ok()) return "";
+  const auto server = (*acceptor)->Accept();
+  return server.ok() && *server != nullptr ? (*server)->peer_address() : "";
+}
+
+TEST(PeerRangeTest, TheNamesThatTransportsGiveAreUnderstood) {
+  const SystemClock clock;
+  orb::TcpTransport tcp(&clock);
+  const std::string ipv4 = NameOfPeer(&tcp, "127.0.0.1:0", "127.0.0.1");
+  EXPECT_TRUE(Contains("127.0.0.1", ipv4)) << ipv4;
+  // A listener for every interface may be one of IPv6 that takes IPv4, too.
+  const std::string any = NameOfPeer(&tcp, ":0", "127.0.0.1");
+  EXPECT_TRUE(Contains("127.0.0.0/8", any)) << any;
+  const std::string ipv6 = NameOfPeer(&tcp, "[::1]:0", "[::1]");
+  if (!ipv6.empty()) {  // the machine has IPv6
+    EXPECT_TRUE(Contains("::1", ipv6)) << ipv6;
+  }
+  const weir::testing::TempDir dir;
+  orb::UnixTransport unix_sockets(&clock);
+  const std::string local = NameOfPeer(&unix_sockets, dir.File("s"), "");
+  EXPECT_TRUE(Contains("unix:uid=" + std::to_string(getuid()), local)) << local;
+  EXPECT_FALSE(Contains("unix:uid=" + std::to_string(getuid() + 1), local)) << local;
 }
 
 class AccessTest : public BuiltinTest {
