@@ -9,6 +9,9 @@
 // always, and a Unix peer of unknown uid is in every `deny=unix:uid=N` and in no
 // `allow=unix:uid=N`.
 //
+// Of calls that a process makes itself, the peer is the server that the reference names; names of
+// hosts are not resolved, and so cannot be read.
+//
 // Refused calls get NO_PERMISSION or `exception`, with minor code kDenied and completion status NO.
 // Counters: `passed`, `refused`, and of those `unreadable`, whose address is neither.
 

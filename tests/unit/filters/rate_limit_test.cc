@@ -1,6 +1,7 @@
 // The filter `rate-limit`, and its buckets.
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,9 @@ namespace {
 
 using testing::HasSubstr;
 
+// Buckets are on the heap in these tests: with AddressSanitizer, GCC does not align what is on the
+// stack to a cache line.
+
 // How many of `calls` find a token.
 int Taken(RateBuckets* buckets, Nanos now, int calls) {
   int taken = 0;
@@ -23,7 +27,8 @@ int Taken(RateBuckets* buckets, Nanos now, int calls) {
 }
 
 TEST(RateBucketsTest, ABucketHoldsItsBurstAndFillsAtItsRate) {
-  RateBuckets buckets(/*interval=*/100, /*burst=*/3, /*places=*/0);
+  const auto owned = std::make_unique<RateBuckets>(/*interval=*/100, /*burst=*/3, /*places=*/0);
+  RateBuckets& buckets = *owned;
   EXPECT_EQ(Taken(&buckets, 1000, 10), 3);
   EXPECT_EQ(Taken(&buckets, 1099, 10), 0);
   EXPECT_EQ(Taken(&buckets, 1100, 10), 1);
@@ -33,14 +38,16 @@ TEST(RateBucketsTest, ABucketHoldsItsBurstAndFillsAtItsRate) {
 }
 
 TEST(RateBucketsTest, ABurstOfOneSpacesCallsByTheInterval) {
-  RateBuckets buckets(100, 1, 0);
+  const auto owned = std::make_unique<RateBuckets>(100, 1, 0);
+  RateBuckets& buckets = *owned;
   EXPECT_EQ(Taken(&buckets, 0, 5), 1);
   EXPECT_EQ(Taken(&buckets, 99, 5), 0);
   EXPECT_EQ(Taken(&buckets, 100, 5), 1);
 }
 
 TEST(RateBucketsTest, TimesBeforeOthersAndBelowZeroGrantNothingExtra) {
-  RateBuckets buckets(100, 2, 0);
+  const auto owned = std::make_unique<RateBuckets>(100, 2, 0);
+  RateBuckets& buckets = *owned;
   EXPECT_EQ(Taken(&buckets, -5000, 5), 2);
   EXPECT_EQ(Taken(&buckets, -4900, 5), 1);
   EXPECT_EQ(Taken(&buckets, -5000, 5), 0);  // as a thread that read the clock earlier would
@@ -48,14 +55,16 @@ TEST(RateBucketsTest, TimesBeforeOthersAndBelowZeroGrantNothingExtra) {
 }
 
 TEST(RateBucketsTest, TheSlowestAndLargestBucketDoesNotOverflow) {
-  RateBuckets buckets(1000 * kSecond, 1'000'000, 0);
+  const auto owned = std::make_unique<RateBuckets>(1000 * kSecond, 1'000'000, 0);
+  RateBuckets& buckets = *owned;
   const Nanos century = 100LL * 365 * 86400 * kSecond;
   EXPECT_EQ(Taken(&buckets, century, 1'000'001), 1'000'000);
   EXPECT_EQ(Taken(&buckets, century + 1000 * kSecond, 10), 1);
 }
 
 TEST(RateBucketsTest, KeysHaveBucketsOfTheirOwnUntilThePlacesAreTaken) {
-  RateBuckets buckets(100, 1, /*places=*/2);
+  const auto owned = std::make_unique<RateBuckets>(100, 1, /*places=*/2);
+  RateBuckets& buckets = *owned;
   bool shared = true;
   EXPECT_TRUE(buckets.Take(1, 0, &shared));
   EXPECT_FALSE(shared);
@@ -70,7 +79,8 @@ TEST(RateBucketsTest, KeysHaveBucketsOfTheirOwnUntilThePlacesAreTaken) {
 }
 
 TEST(RateBucketsTest, AFullBucketMakesWayForAnotherKey) {
-  RateBuckets buckets(100, 1, 2);
+  const auto owned = std::make_unique<RateBuckets>(100, 1, 2);
+  RateBuckets& buckets = *owned;
   bool shared = true;
   EXPECT_TRUE(buckets.Take(1, 0, &shared));
   EXPECT_TRUE(buckets.Take(2, 50, &shared));
@@ -83,7 +93,8 @@ TEST(RateBucketsTest, AFullBucketMakesWayForAnotherKey) {
 }
 
 TEST(RateBucketsTest, AHashOfZeroIsAKeyLikeOthers) {
-  RateBuckets buckets(100, 1, 8);
+  const auto owned = std::make_unique<RateBuckets>(100, 1, 8);
+  RateBuckets& buckets = *owned;
   bool shared = true;
   EXPECT_TRUE(buckets.Take(0, 0, &shared));
   EXPECT_FALSE(shared);
@@ -92,7 +103,8 @@ TEST(RateBucketsTest, AHashOfZeroIsAKeyLikeOthers) {
 
 TEST(RateBucketsTest, ManyThreadsTakeNoMoreThanThereIs) {
   for (const bool keyed : {false, true}) {
-    RateBuckets buckets(kSecond, 1000, keyed ? 16 : 0);
+    const auto owned = std::make_unique<RateBuckets>(kSecond, 1000, keyed ? 16 : 0);
+    RateBuckets& buckets = *owned;
     std::atomic<int> taken{0};
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
