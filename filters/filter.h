@@ -84,6 +84,16 @@ class Filter {
 // `--set KEY=VALUE` of a plug.
 using FilterParameters = std::map<std::string, std::string>;
 
+// One parameter, as a kind declares it: what is told to people, and what a plug may set.
+struct ParameterInfo {
+  std::string name;       // "operations"
+  std::string value;      // what stands behind its '=', for people: "N", "NAME"
+  std::string otherwise;  // the value of a plug that does not set it; empty if there is none
+  bool required = false;  // a plug must set it
+  std::string example;    // a value to show in an example; empty if examples go without it
+  std::string help;       // one line
+};
+
 // What `main` gives to each new filter.
 struct FilterContext {
   const Clock* clock = nullptr;
@@ -99,12 +109,15 @@ class FilterKind {
   virtual ~FilterKind() = default;
 
   virtual std::string_view name() const = 0;
-  virtual std::string_view help() const = 0;  // a paragraph
+  // A paragraph. Its first sentence says what the kind is for.
+  virtual std::string_view help() const = 0;
   // Each filter of the kind has methods of its own, which it tells itself, perhaps later:
   // Filter::MethodIndex. methods() is then empty.
   virtual bool describes_itself() const { return false; }
   // All its methods; a method's index is its number in Up and Down.
   virtual absl::Span<const MethodInfo> methods() const = 0;
+  // All its parameters; nothing else can be set.
+  virtual absl::Span<const ParameterInfo> parameters() const { return {}; }
   // Validates `parameters` and makes a filter. This is where a bad plug fails, never at a call:
   // INVALID_ARGUMENT names the parameter.
   virtual absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,

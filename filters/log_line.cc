@@ -56,6 +56,17 @@ void LogLine::Value(std::string_view value) {
   Append(std::string_view(escaped.data(), size));
 }
 
+void LogLine::AddHex(std::string_view name, std::string_view octets, size_t most) {
+  Name(name);
+  if (octets.empty()) return Append("-");
+  constexpr char kHex[] = "0123456789abcdef";
+  for (const unsigned char octet : octets.substr(0, most)) {
+    const char digits[2] = {kHex[octet >> 4], kHex[octet & 15]};
+    Append(std::string_view(digits, 2));
+  }
+  if (octets.size() > most) Append("...");
+}
+
 void LogLine::Add(std::string_view name, uint64_t value) {
   Name(name);
   char digits[20];

@@ -26,6 +26,9 @@ class LogLine {
   // `name` is ours and is not escaped. An empty value is written "-".
   void Add(std::string_view name, std::string_view value);
   void Add(std::string_view name, uint64_t value);
+  // The first `most` octets, two hexadecimal digits each, and "..." if there are more.
+  // REQUIRES: most <= 1024.
+  void AddHex(std::string_view name, std::string_view octets, size_t most);
   // name=first:second
   void Add(std::string_view name, std::string_view first, std::string_view second);
 

@@ -9,7 +9,8 @@
 
 namespace weir::filters {
 
-// Adds `count`, `deny` and `log`. REQUIRES: none of them is there yet.
+// Adds `access`, `cache`, `count`, `deny`, `fault`, `log`, `message-log`, `rate-limit` and
+// `replace`. REQUIRES: none of them is there yet.
 void AddBuiltinFilters(FilterKinds* kinds);
 
 }  // namespace weir::filters

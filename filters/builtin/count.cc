@@ -46,17 +46,17 @@ class CountKind : public FilterKind {
   std::string_view name() const override { return "count"; }
   std::string_view help() const override {
     return "Counts calls by operation: requests, replies, and of those the user and system "
-           "exceptions. 'weir list PLUG' shows them. --set operations=N (1024) limits how many "
-           "operations are told apart; further ones count as (other).";
+           "exceptions. 'weir list PLUG' shows them.";
   }
   absl::Span<const MethodInfo> methods() const override { return methods_; }
+  absl::Span<const ParameterInfo> parameters() const override { return parameters_; }
 
   absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
                                               const FilterContext&) const override {
-    if (auto status = CheckKeys(parameters, name(), {"operations"}); !status.ok()) return status;
-    auto operations = IntegerParameter(parameters, "operations", 1, 65536, 1024);
-    if (!operations.ok()) return operations.status();
-    return std::make_unique<CountFilter>(static_cast<size_t>(*operations));
+    ParameterReader read(*this, parameters);
+    const int64_t operations = read.Integer("operations", 1, 65536);
+    if (!read.ok()) return read.status();
+    return std::make_unique<CountFilter>(static_cast<size_t>(operations));
   }
 
  private:
@@ -66,6 +66,13 @@ class CountKind : public FilterKind {
        .phase = Phase::kDown,
        .reads = Reads::kHeader,
        .help = "counts replies and exceptions"},
+  };
+  const std::vector<ParameterInfo> parameters_ = {
+      {.name = "operations",
+       .value = "N",
+       .otherwise = "1024",
+       .help = "how many operations are told apart (1 to 65536); further ones, and names over 255 "
+               "bytes, count as (other)"},
   };
 };
 

@@ -2,8 +2,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/strings.h"
+#include "filters/builtin/parameters.h"
 #include "filters/remote/grpc_channel.h"
 #include "filters/remote/policy.h"
 #include "filters/remote/remote_filter.h"
@@ -15,38 +16,48 @@ namespace {
 class GrpcKind : public FilterKind {
  public:
   std::string_view name() const override { return "grpc"; }
-  std::string_view help() const override { return help_; }
+  std::string_view help() const override {
+    return "Asks a filter in another process, in any language, that serves the gRPC service "
+           "weir.filter.v1. The filter tells its methods itself. Calls that wait for it hold no "
+           "thread.";
+  }
   bool describes_itself() const override { return true; }
   absl::Span<const MethodInfo> methods() const override { return {}; }
+  absl::Span<const ParameterInfo> parameters() const override { return parameters_; }
 
   absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
                                               const FilterContext& context) const override {
-    absl::StatusOr<RemoteOptions> options = ParseRemoteOptions(parameters, {"at", "name"});
-    if (!options.ok()) return options.status();
-    GrpcChannelOptions channel;
-    const auto at = parameters.find("at");
-    if (at == parameters.end() || at->second.empty()) {
-      return absl::InvalidArgumentError(
-          "parameter 'at' is missing: where the filter serves weir.filter.v1, as in "
-          "at=unix:/run/filter.sock or at=localhost:7000");
+    ParameterReader read(*this, parameters);
+    const RemoteOptions options = ReadRemoteOptions(&read);
+    if (read.Has("at") && read.Text("at").empty()) {
+      read.Fail("at", "it must be an address, such as unix:/run/filter.sock or localhost:7000");
     }
-    channel.address = at->second;
-    const auto name = parameters.find("name");
-    if (name != parameters.end()) channel.name = name->second;
+    if (!read.ok()) return read.status();
+    GrpcChannelOptions channel;
+    channel.address = read.Text("at");
+    channel.name = read.Text("name");
     channel.plug = context.plug;
-    return std::make_unique<RemoteFilter>(*options, context, &ticker_,
+    return std::make_unique<RemoteFilter>(options, context, &ticker_,
                                           [&channel](Channel::Listener* listener) {
                                             return NewGrpcChannel(std::move(channel), listener);
                                           });
   }
 
  private:
-  const std::string help_ = StrCat(
-      "Asks a filter in another process, in any language, that serves the gRPC service "
-      "weir.filter.v1. The filter tells its methods itself. Calls that wait for it hold no thread. "
-      "at=ADDRESS: where it is, as in unix:/run/filter.sock or localhost:7000. name=NAME: which "
-      "filter, where a process has several. ",
-      RemoteParametersHelp());
+  static std::vector<ParameterInfo> Parameters() {
+    std::vector<ParameterInfo> parameters = {
+        {.name = "at",
+         .value = "ADDRESS",
+         .required = true,
+         .example = "unix:/run/filter.sock",
+         .help = "where the filter serves weir.filter.v1: unix:PATH or HOST:PORT"},
+        {.name = "name", .value = "NAME", .help = "which filter, where a process has several"},
+    };
+    for (ParameterInfo& shared : RemoteParameters()) parameters.push_back(std::move(shared));
+    return parameters;
+  }
+
+  const std::vector<ParameterInfo> parameters_ = Parameters();
   mutable Ticker ticker_;
 };
 

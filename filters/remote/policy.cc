@@ -1,56 +1,21 @@
 #include "filters/remote/policy.h"
 
-#include <algorithm>
-#include <charconv>
-#include <string>
-
-#include "absl/time/time.h"
 #include "base/strings.h"
 
 namespace weir::filters {
 namespace {
 
-constexpr std::string_view kShared[] = {"timeout",         "timeout.down", "on-failure",
-                                        "on-failure.down", "max-waiting",  "breaker",
-                                        "breaker-pause"};
 constexpr std::string_view kAnswer = "answer=";
 
-absl::Status Bad(std::string_view key, std::string_view value, std::string_view wanted) {
-  return absl::InvalidArgumentError(
-      StrCat("parameter '", key, "' is '", Escape(value), "'; ", wanted));
+Nanos ReadTime(ParameterReader* read, std::string_view name) {
+  return read->Duration(name, kMillisecond, 3600 * kSecond);
 }
 
-absl::Status ReadTime(const FilterParameters& parameters, const char* key, Nanos* value) {
-  const auto it = parameters.find(key);
-  if (it == parameters.end()) return absl::OkStatus();
-  absl::Duration d;
-  if (!absl::ParseDuration(it->second, &d) || d < absl::Milliseconds(1) || d > absl::Hours(1)) {
-    return Bad(key, it->second, "write a time from 1ms to 1h, as in 200ms or 1.5s");
-  }
-  *value = absl::ToInt64Nanoseconds(d);
-  return absl::OkStatus();
-}
-
-absl::Status ReadNumber(const FilterParameters& parameters, const char* key, int min, int max,
-                        int* value) {
-  const auto it = parameters.find(key);
-  if (it == parameters.end()) return absl::OkStatus();
-  const std::string& text = it->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  if (error != std::errc() || end != text.data() + text.size() || *value < min || *value > max) {
-    return Bad(key, text, StrCat("it must be a number from ", min, " to ", max));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadPolicy(const FilterParameters& parameters, const char* key,
-                        FailurePolicy* policy) {
-  const auto it = parameters.find(key);
-  if (it == parameters.end()) return absl::OkStatus();
-  absl::StatusOr<FailurePolicy> parsed = FailurePolicy::Parse(it->second);
-  if (!parsed.ok()) return Bad(key, it->second, ToStd(parsed.status().message()));
-  *policy = *parsed;
-  return absl::OkStatus();
+FailurePolicy ReadPolicy(ParameterReader* read, std::string_view name) {
+  absl::StatusOr<FailurePolicy> policy = FailurePolicy::Parse(read->Text(name));
+  if (policy.ok()) return *policy;
+  read->Fail(name, ToStd(policy.status().message()));
+  return FailurePolicy();
 }
 
 }  // namespace
@@ -81,43 +46,49 @@ Verdict FailurePolicy::Apply(Phase phase, orb::Call& call) const {
   return phase == Phase::kUp ? Verdict::kBounce : Verdict::kRaise;
 }
 
-absl::StatusOr<RemoteOptions> ParseRemoteOptions(const FilterParameters& parameters,
-                                                 std::initializer_list<std::string_view> own) {
-  for (const auto& [key, value] : parameters) {
-    const auto is_key = [&key = key](std::string_view known) { return known == key; };
-    if (std::any_of(own.begin(), own.end(), is_key) ||
-        std::any_of(std::begin(kShared), std::end(kShared), is_key)) {
-      continue;
-    }
-    std::string names;
-    for (const std::string_view name : own) StrAppend(&names, names.empty() ? "" : ", ", name);
-    for (const std::string_view name : kShared) StrAppend(&names, ", ", name);
-    return absl::InvalidArgumentError(
-        StrCat("no parameter '", Escape(key), "'; there are: ", names));
-  }
-  RemoteOptions options;
-  absl::Status status = ReadTime(parameters, "timeout", &options.up.timeout);
-  options.down.timeout = options.up.timeout;
-  if (status.ok()) status = ReadTime(parameters, "timeout.down", &options.down.timeout);
-  if (status.ok()) status = ReadPolicy(parameters, "on-failure", &options.up.on_failure);
-  options.down.on_failure = options.up.on_failure;
-  if (status.ok()) status = ReadPolicy(parameters, "on-failure.down", &options.down.on_failure);
-  if (status.ok()) {
-    status = ReadNumber(parameters, "max-waiting", 1, 1'000'000, &options.max_waiting);
-  }
-  if (status.ok()) status = ReadNumber(parameters, "breaker", 0, 1'000'000, &options.breaker);
-  if (status.ok()) status = ReadTime(parameters, "breaker-pause", &options.breaker_pause);
-  if (!status.ok()) return status;
-  return options;
+std::vector<ParameterInfo> RemoteParameters() {
+  return {
+      {.name = "timeout",
+       .value = "TIME",
+       .otherwise = "1s",
+       .help = "how long an answer may take (1ms to 1h)"},
+      {.name = "timeout.down",
+       .value = "TIME",
+       .help = "the same for replies; as timeout if not set"},
+      {.name = "on-failure",
+       .value = "open|closed|answer=EXCEPTION",
+       .otherwise = "closed",
+       .help = "what a call gets if there is no answer, or no filter: open, it goes on; closed, "
+               "NO_PERMISSION; or another system exception"},
+      {.name = "on-failure.down",
+       .value = "open|closed|answer=EXCEPTION",
+       .help = "the same for replies; as on-failure if not set"},
+      {.name = "max-waiting",
+       .value = "N",
+       .otherwise = "10000",
+       .help = "calls that may wait at a time (1 to 1000000)"},
+      {.name = "breaker",
+       .value = "N",
+       .otherwise = "5",
+       .help = "after so many timeouts in a row the filter is not asked for a while (0 to 1000000; "
+               "0: never)"},
+      {.name = "breaker-pause",
+       .value = "TIME",
+       .otherwise = "1s",
+       .help = "how long that is (1ms to 1h)"},
+  };
 }
 
-std::string_view RemoteParametersHelp() {
-  return "timeout=TIME (1s): how long an answer may take; timeout.down=TIME for replies. "
-         "on-failure=open|closed|answer=EXCEPTION (closed): what a call gets if there is none, or "
-         "no "
-         "filter; on-failure.down for replies. max-waiting=N (10000): calls that may wait at a "
-         "time. "
-         "breaker=N (5): after so many timeouts in a row, do not ask for breaker-pause=TIME (1s).";
+RemoteOptions ReadRemoteOptions(ParameterReader* read) {
+  RemoteOptions options;
+  options.up = {ReadTime(read, "timeout"), ReadPolicy(read, "on-failure")};
+  options.down = options.up;
+  if (read->Has("timeout.down")) options.down.timeout = ReadTime(read, "timeout.down");
+  if (read->Has("on-failure.down")) options.down.on_failure = ReadPolicy(read, "on-failure.down");
+  options.max_waiting = static_cast<int>(read->Integer("max-waiting", 1, 1'000'000));
+  options.breaker = static_cast<int>(read->Integer("breaker", 0, 1'000'000));
+  options.breaker_pause = ReadTime(read, "breaker-pause");
+  return options;
 }
 
 }  // namespace weir::filters

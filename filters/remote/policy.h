@@ -7,9 +7,11 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "filters/builtin/parameters.h"
 #include "filters/filter.h"
 #include "orb/core/system_exception.h"
 
@@ -46,13 +48,10 @@ struct RemoteOptions {
   const PhasePolicy& of(Phase phase) const { return phase == Phase::kUp ? up : down; }
 };
 
-// Parameters that all remote filters share, see RemoteParametersHelp(). INVALID_ARGUMENT names the
-// parameter. Keys that are not among them, nor `own`, are refused.
-absl::StatusOr<RemoteOptions> ParseRemoteOptions(const FilterParameters& parameters,
-                                                 std::initializer_list<std::string_view> own);
-
-// A paragraph.
-std::string_view RemoteParametersHelp();
+// The parameters that all remote filters share, as a kind declares them.
+std::vector<ParameterInfo> RemoteParameters();
+// Reads those. If that fails, `*read` says why, and the result is not to be used.
+RemoteOptions ReadRemoteOptions(ParameterReader* read);
 
 }  // namespace weir::filters
 

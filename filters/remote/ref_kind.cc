@@ -1,10 +1,11 @@
 #include "filters/remote/ref_kind.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/strings.h"
+#include "filters/builtin/parameters.h"
 #include "filters/remote/policy.h"
 #include "filters/remote/remote_filter.h"
 #include "filters/remote/ticker.h"
@@ -17,42 +18,53 @@ class RefKind : public FilterKind {
   explicit RefKind(OrbHandle* orb) : orb_(orb) {}
 
   std::string_view name() const override { return "ref"; }
-  std::string_view help() const override { return help_; }
+  std::string_view help() const override {
+    return "Asks a filter in another process that is an object on an ORB, IDL:weir/Filter:1.0, "
+           "such "
+           "as `weir filter-host` serves. The filter tells its methods itself. Calls that wait for "
+           "it hold no thread.";
+  }
   bool describes_itself() const override { return true; }
   absl::Span<const MethodInfo> methods() const override { return {}; }
+  absl::Span<const ParameterInfo> parameters() const override { return parameters_; }
 
   absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
                                               const FilterContext& context) const override {
-    absl::StatusOr<RemoteOptions> options = ParseRemoteOptions(parameters, {"at", "name"});
-    if (!options.ok()) return options.status();
+    ParameterReader read(*this, parameters);
+    const RemoteOptions options = ReadRemoteOptions(&read);
+    if (read.Has("at")) {
+      const auto reference = orb::ParseReference(read.Text("at"), {});
+      if (!reference.ok()) {
+        read.Fail("at", StrCat("it must be a reference: ", reference.status().message()));
+      }
+    }
+    if (!read.ok()) return read.status();
     OrbChannelOptions channel;
-    const auto at = parameters.find("at");
-    if (at == parameters.end()) {
-      return absl::InvalidArgumentError(
-          "parameter 'at' is missing: the filter's reference, a corbaloc or IOR, as `weir "
-          "filter-host` prints it");
-    }
-    if (auto parsed = orb::ParseReference(at->second, {}); !parsed.ok()) {
-      return absl::InvalidArgumentError(StrCat("parameter 'at': ", parsed.status().message()));
-    }
-    channel.reference = at->second;
-    const auto name = parameters.find("name");
-    if (name != parameters.end()) channel.name = name->second;
-    channel.call_timeout = std::max(options->up.timeout, options->down.timeout);
+    channel.reference = read.Text("at");
+    channel.name = read.Text("name");
+    channel.call_timeout = std::max(options.up.timeout, options.down.timeout);
     return std::make_unique<RemoteFilter>(
-        *options, context, &ticker_, [&](Channel::Listener* listener) {
+        options, context, &ticker_, [&](Channel::Listener* listener) {
           return NewOrbChannel(std::move(channel), orb_, context.clock, listener);
         });
   }
 
  private:
-  const std::string help_ = StrCat(
-      "Asks a filter in another process that is an object on an ORB (IDL:weir/Filter:1.0), such as "
-      "`weir filter-host` serves. The filter tells its methods itself. Calls that wait for it hold "
-      "no thread. at=CORBALOC|IOR: its reference. name=NAME: which filter, where an object has "
-      "several. ",
-      RemoteParametersHelp());
+  static std::vector<ParameterInfo> Parameters() {
+    std::vector<ParameterInfo> parameters = {
+        {.name = "at",
+         .value = "CORBALOC|IOR",
+         .required = true,
+         .example = "corbaloc::1.2@localhost:7001/filter",
+         .help = "the filter's reference, as `weir filter-host` prints it"},
+        {.name = "name", .value = "NAME", .help = "which filter, where an object has several"},
+    };
+    for (ParameterInfo& shared : RemoteParameters()) parameters.push_back(std::move(shared));
+    return parameters;
+  }
+
   OrbHandle* const orb_;
+  const std::vector<ParameterInfo> parameters_ = Parameters();
   mutable Ticker ticker_;
 };
 

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "control/node.h"
-#include "filters/builtin/builtin.h"
+#include "tools/weir/filter_kinds.h"
 #include "tools/weir/spdlog_logger.h"
 
 int main(int argc, char** argv) {
@@ -31,8 +31,9 @@ int main(int argc, char** argv) {
 
   const weir::SystemClock clock;
   const std::unique_ptr<weir::Logger> logger = weir::tools::NewStderrLogger();
+  weir::filters::OrbHandle no_orb;
   weir::filters::FilterKinds kinds;
-  weir::filters::AddBuiltinFilters(&kinds);
+  weir::tools::AddFilterKinds(&kinds, &no_orb);
 
   weir::control::NodeOptions options;
   options.control = argv[1];

@@ -8,6 +8,7 @@
 #include "tools/weir/command.h"
 #include "tools/weir/echo_command.h"
 #include "tools/weir/enable_command.h"
+#include "tools/weir/filter_command.h"
 #include "tools/weir/filter_host_command.h"
 #include "tools/weir/gateway_command.h"
 #include "tools/weir/ior_command.h"
@@ -29,6 +30,9 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   // Clients of nodes and references.
   AddIorCommand(app, context);
   AddPingCommand(app, context);
+
+  // What can be plugged.
+  AddFilterCommand(app, context);
 
   // Beta messages: what changes and shows a running node.
   AddPlugCommand(app, context);

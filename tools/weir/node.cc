@@ -8,10 +8,9 @@
 
 #include "base/strings.h"
 #include "control/node.h"
-#include "filters/builtin/builtin.h"
 #include "filters/filter.h"
-#include "filters/remote/grpc_kind.h"
-#include "filters/remote/ref_kind.h"
+#include "filters/remote/orb_channel.h"
+#include "tools/weir/filter_kinds.h"
 #include "tools/weir/spdlog_logger.h"
 #include "tools/weir/version.h"
 
@@ -84,9 +83,7 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
       NewStderrLogger(settings.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   filters::OrbHandle orb_handle;
   filters::FilterKinds kinds;
-  filters::AddBuiltinFilters(&kinds);
-  kinds.Add(filters::NewGrpcKind());
-  kinds.Add(filters::NewRefKind(&orb_handle));
+  AddFilterKinds(&kinds, &orb_handle);
 
   control::NodeOptions node_options;
   node_options.store = settings.store;

@@ -81,13 +81,16 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       ->type_name("PLUG");
   command
       ->add_option("--filter", flags->filter,
-                   "The kind of filter: count, log, deny; grpc for one in another process")
+                   "The kind of filter: log, deny, grpc for one in another process; 'weir filter "
+                   "list' shows all")
       ->required()
       ->type_name("KIND");
   command->add_option("--on", flags->selector, "The target: key:NAME, key:PREFIX* or all")
       ->required()
       ->type_name("SELECTOR");
-  command->add_option("--set", flags->parameters, "A parameter of the filter; may be repeated")
+  command
+      ->add_option("--set", flags->parameters,
+                   "A parameter of the filter (weir filter describe KIND); may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   command

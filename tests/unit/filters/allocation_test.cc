@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "filters/builtin/builtin.h"
 #include "filters/registry.h"
@@ -46,8 +48,10 @@ class AllocationTest : public testing::Test {
     registry_.Publish(*std::move(prepared));
   }
   void PlugBoth(const std::string& name, const std::string& filter, const std::string& selector,
-                const std::string& up, const std::string& down) {
-    Commit({PlugChange{name, filter, {}, selector, 0}, MapChange{name, "*", up, Phase::kUp, true}});
+                const std::string& up, const std::string& down,
+                const FilterParameters& parameters = {}) {
+    Commit({PlugChange{name, filter, parameters, selector, 0}});
+    if (!up.empty()) Commit({MapChange{name, "*", up, Phase::kUp, true}});
     if (!down.empty()) Commit({MapChange{name, "*", down, Phase::kDown, true}});
   }
 
@@ -56,7 +60,11 @@ class AllocationTest : public testing::Test {
     FakeCall call("some/object/key/of/usual/length", "an_operation_of_usual_length");
     call.Run(registry_.gate());
     const int before = allocations;
-    for (int i = 0; i < 1000; ++i) call.Run(registry_.gate());
+    reached_servant_ = 0;
+    for (int i = 0; i < 1000; ++i) {
+      call.Run(registry_.gate());
+      reached_servant_ += call.reached_servant();
+    }
     return allocations - before;
   }
 
@@ -64,6 +72,7 @@ class AllocationTest : public testing::Test {
   SystemClock clock_;
   NullLogger logger_;
   Registry registry_{&kinds_, &clock_, &logger_};
+  int reached_servant_ = 0;  // of those thousand calls
 };
 
 TEST_F(AllocationTest, TheTestItselfSeesAllocations) {
@@ -90,6 +99,45 @@ TEST_F(AllocationTest, ADeniedCallAllocatesNothing) {
   PlugBoth("c", "count", "all", "count", "count");
   PlugBoth("d", "deny", "all", "deny", "");
   EXPECT_EQ(AllocationsOfCalls(), 0);
+}
+
+TEST_F(AllocationTest, ACallThatTheShippedFiltersPassAllocatesNothing) {
+  PlugBoth("access", "access", "all", "check", "", {{"allow", "10.0.0.0/8,fd00::/8,unix"}});
+  PlugBoth("all", "rate-limit", "all", "limit", "", {{"rate", "1000000"}});
+  PlugBoth("peer", "rate-limit", "all", "limit", "", {{"rate", "1000000"}, {"per", "peer"}});
+  PlugBoth("op", "rate-limit", "all", "limit", "", {{"rate", "1000000"}, {"per", "operation"}});
+  PlugBoth("fault", "fault", "all", "fail", "fail_reply", {{"probability", "0"}});
+  PlugBoth("cache", "cache", "all", "lookup", "");
+  PlugBoth("log", "message-log", "all", "request", "reply");
+  EXPECT_EQ(AllocationsOfCalls(), 0);
+  EXPECT_EQ(reached_servant_, 1000);
+}
+
+TEST_F(AllocationTest, ACallThatTheShippedFiltersAnswerAllocatesNothing) {
+  const std::vector<std::tuple<std::string, std::string, FilterParameters>> answering = {
+      {"access", "check", {{"deny", "10.0.0.0/8"}}},
+      {"rate-limit", "limit", {{"rate", "0.001"}}},
+      {"fault", "fail", {{"probability", "1"}}},
+      {"replace", "replace", {{"result", "00112233"}}},
+      {"replace", "replace", {{"exception", "UNKNOWN"}}}};
+  for (const auto& [filter, up, parameters] : answering) {
+    PlugBoth("p", filter, "all", up, "", parameters);
+    EXPECT_EQ(AllocationsOfCalls(), 0) << filter;
+    EXPECT_EQ(reached_servant_, 0) << filter;
+    Commit({UnplugChange{"p"}});
+  }
+}
+
+TEST_F(AllocationTest, AReplyThatTheShippedFiltersReplaceAllocatesNothing) {
+  PlugBoth("fault", "fault", "all", "", "fail_reply", {{"probability", "1"}});
+  PlugBoth("replace", "replace", "all", "", "replace_reply", {{"result", "00112233"}});
+  EXPECT_EQ(AllocationsOfCalls(), 0);
+}
+
+TEST_F(AllocationTest, ACallThatTheCacheAnswersAllocatesNothing) {
+  PlugBoth("cache", "cache", "all", "lookup", "store");
+  EXPECT_EQ(AllocationsOfCalls(), 0);  // the first call, which is not counted, is kept
+  EXPECT_EQ(reached_servant_, 0);
 }
 
 TEST_F(AllocationTest, AMillionDifferentKeysCostNoMemory) {

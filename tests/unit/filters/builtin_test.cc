@@ -2,7 +2,6 @@
 
 #include "filters/builtin/builtin.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,8 +10,7 @@
 #include "filters/log_line.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/unit/filters/fake_call.h"
-#include "tests/unit/filters/probe.h"
+#include "tests/unit/filters/builtin_fixture.h"
 
 namespace weir::filters {
 namespace {
@@ -22,41 +20,58 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class BuiltinTest : public RegistryTest {
- protected:
-  BuiltinTest() { AddBuiltinFilters(&kinds_); }
-
-  absl::Status TryPlug(const std::string& filter, FilterParameters parameters) {
-    return Try({PlugChange{"p", filter, std::move(parameters), "all", 0}});
-  }
-  // "resolve.requests" -> value
-  std::map<std::string, uint64_t> Counters() {
-    std::map<std::string, uint64_t> values;
-    for (const FilterCounter& c : registry_.Counters("p")) {
-      values[c.operation + "." + c.name] = c.value;
-    }
-    return values;
-  }
-  void Call(const std::string& operation) { FakeCall("k", operation).Run(registry_.gate()); }
-};
-
 TEST_F(BuiltinTest, EachKindSaysWhatItIsFor) {
   std::vector<std::string> names;
   for (const FilterKind* kind : kinds_.All()) {
     names.emplace_back(kind->name());
     EXPECT_FALSE(kind->help().empty());
   }
-  EXPECT_THAT(names, ElementsAre("count", "deny", "log", "probe"));
+  EXPECT_THAT(names, ElementsAre("access", "cache", "count", "deny", "fault", "log", "message-log",
+                                 "probe", "rate-limit", "replace"));
 }
 
 TEST_F(BuiltinTest, ParametersThatAFilterDoesNotKnowAreRefused) {
-  for (const char* filter : {"count", "deny", "log"}) {
-    const absl::Status status = TryPlug(filter, {{"colour\n", "red"}});
+  for (const FilterKind* kind : kinds_.All()) {
+    if (kind == probe_) continue;
+    const absl::Status status = TryPlug(std::string(kind->name()), {{"colour\n", "red"}});
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("no parameter 'colour"), Not(HasSubstr("\n")),
                       HasSubstr("its parameters are: ")));
   }
+}
+
+TEST_F(BuiltinTest, ParametersThatAFilterNeedsAreNamed) {
+  for (const auto& [filter, parameter] :
+       {std::pair{"fault", "probability"}, std::pair{"rate-limit", "rate"}}) {
+    const absl::Status status = TryPlug(filter, {});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(std::string("needs parameter '") + parameter + "'"));
+  }
+}
+
+TEST_F(BuiltinTest, TheExamplesAndDefaultsThatAreShownAreAccepted) {
+  for (const FilterKind* kind : kinds_.All()) {
+    FilterParameters example, spelled_out;
+    for (const ParameterInfo& p : kind->parameters()) {
+      EXPECT_FALSE(p.name.empty() || p.value.empty() || p.help.empty()) << kind->name();
+      EXPECT_FALSE(p.required && p.example.empty()) << kind->name() << " " << p.name;
+      EXPECT_FALSE(p.required && !p.otherwise.empty()) << kind->name() << " " << p.name;
+      if (!p.example.empty()) example[p.name] = spelled_out[p.name] = p.example;
+      if (!p.otherwise.empty()) spelled_out[p.name] = p.otherwise;
+    }
+    const FilterContext context{&clock_, &logger_, "p"};
+    EXPECT_TRUE(kind->New(example, context).ok()) << kind->New(example, context).status();
+    EXPECT_TRUE(kind->New(spelled_out, context).ok()) << kind->New(spelled_out, context).status();
+  }
+}
+
+TEST_F(BuiltinTest, LongBadValuesAreCutInErrors) {
+  const absl::Status status = TryPlug("count", {{"operations", std::string(100'000, '\n')}});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_LT(status.message().size(), 600u);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\\x0a..."));
 }
 
 TEST_F(BuiltinTest, CountTellsOperationsAndOutcomesApart) {

@@ -28,6 +28,7 @@ class FakeCall : public orb::Call {
   }
 
   void set_peer(orb::Peer peer) { fixed_peer_ = std::move(peer); }
+  void set_code_sets(orb::CodeSets code_sets) { code_sets_ = code_sets; }
 
   // Up, the servant, down, release, as the core does it. `servant` sets the reply; it is not called
   // for a bounced call.

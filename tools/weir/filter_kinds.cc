@@ -1,0 +1,15 @@
+#include "tools/weir/filter_kinds.h"
+
+#include "filters/builtin/builtin.h"
+#include "filters/remote/grpc_kind.h"
+#include "filters/remote/ref_kind.h"
+
+namespace weir::tools {
+
+void AddFilterKinds(filters::FilterKinds* kinds, filters::OrbHandle* orb) {
+  filters::AddBuiltinFilters(kinds);
+  kinds->Add(filters::NewGrpcKind());
+  kinds->Add(filters::NewRefKind(orb));
+}
+
+}  // namespace weir::tools
