@@ -85,6 +85,20 @@ class ControlClient::Impl {
   }
   v1::Control::Stub* stub() const { return stub_.get(); }
 
+  // A call that changes no state.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Ask(grpc::Status (v1::Control::Stub::*method)(grpc::ClientContext*,
+                                                                         const Request&, Response*),
+                               const Request& request) const {
+    grpc::ClientContext context;
+    Prepare(&context);
+    Response response;
+    absl::Status status =
+        Explain((stub_.get()->*method)(&context, request, &response), /*changes=*/false);
+    if (!status.ok()) return status;
+    return response;
+  }
+
  private:
   std::string At() const { return absl::StrCat("the control plane at ", address_); }
 
@@ -187,6 +201,20 @@ absl::StatusOr<v1::GetStatusResponse> ControlClient::GetStatus() {
       impl_->Explain(impl_->stub()->GetStatus(&context, {}, &response), /*changes=*/false);
   if (!status.ok()) return status;
   return response;
+}
+
+absl::StatusOr<v1::MeasureResponse> ControlClient::Measure(const v1::MeasureRequest& request) {
+  return impl_->Ask(&v1::Control::Stub::Measure, request);
+}
+
+absl::StatusOr<v1::ListCallsResponse> ControlClient::ListCalls(
+    const v1::ListCallsRequest& request) {
+  return impl_->Ask(&v1::Control::Stub::ListCalls, request);
+}
+
+absl::StatusOr<v1::ExplainCallResponse> ControlClient::ExplainCall(
+    const v1::ExplainCallRequest& request) {
+  return impl_->Ask(&v1::Control::Stub::ExplainCall, request);
 }
 
 absl::Status ControlClient::Watch(const v1::WatchRequest& request,
