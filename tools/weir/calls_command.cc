@@ -188,6 +188,7 @@ void AddExplainCommand(CLI::App* app, CommandContext* context) {
   auto call = std::make_shared<uint64_t>(0);
   command->add_option("call", *call, "The call's id, as 'weir calls' and the log filter show it")
       ->required()
+      ->check(CLI::NonNegativeNumber)
       ->type_name("CALL_ID");
   AddClientOptions(command, context);
   AddExamples(command, "weir explain 1099511627787\nweir explain 1099511627787 -o json",

@@ -150,6 +150,10 @@ absl::Status ControlClient::Impl::Explain(const grpc::Status& status, bool chang
     case absl::StatusCode::kUnavailable:
       return absl::UnavailableError(
           absl::StrCat(doing_, ": ", At(), ": ", Cause(status.error_message()), unknown));
+    case absl::StatusCode::kCancelled:
+      // Not by us: a node that ends gives up what it has not answered yet.
+      return absl::UnavailableError(
+          absl::StrCat(doing_, ": ", At(), " ended the call; is the node shutting down?", unknown));
     case absl::StatusCode::kUnimplemented:
       return absl::UnimplementedError(
           absl::StrCat(doing_, ": the server at ", address_,

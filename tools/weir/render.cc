@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -80,10 +81,16 @@ void AppendPlug(const v1::PlugState& state, std::string* out) {
     table.AppendTo(out);
   }
   AppendFigures(state, out);
-  if (!state.counters().empty()) {
+  // The sums over all operations tell nothing new beside the figures.
+  const auto is_sum = [&](const v1::FilterCounter& c) {
+    return !state.steps().empty() && c.operation().empty() &&
+           (c.name() == "bounced" || c.name() == "raised" || c.name() == "failed");
+  };
+  if (!std::all_of(state.counters().begin(), state.counters().end(), is_sum)) {
     Table table("  ");
     table.Row({"OPERATION", "COUNTER", "VALUE"});
     for (const v1::FilterCounter& c : state.counters()) {
+      if (is_sum(c)) continue;
       table.Row({c.operation().empty() ? "-" : Printable(c.operation()), Printable(c.name()),
                  absl::StrCat(c.value())});
     }
