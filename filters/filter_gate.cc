@@ -23,6 +23,13 @@ orb::Completion CompletionOf(const orb::Call& call, bool bounced) {
   }
 }
 
+// The step that has suspended the call's phase.
+const Step& SuspendedAt(orb::Call& call) {
+  const orb::GateState& state = call.gate_state();
+  const Chain& chain = *static_cast<const Chain*>(state.chain);
+  return (state.down ? chain.down : chain.up)[state.next - 1];
+}
+
 }  // namespace
 
 orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
@@ -125,14 +132,48 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
   return Outcome::kSuspended;
 }
 
-// The last touch: when a call is not counted any more, the ORB it came from may be gone.
 void FilterGate::Resume(orb::Call& call, Verdict verdict) {
+  const Step& step = SuspendedAt(call);
+  if (call.gate_state().down) {
+    DownEnded(call, step, verdict);
+  } else {
+    UpEnded(call, step, verdict);
+  }
   GoOn(call, verdict);
-  suspended_.fetch_sub(1, std::memory_order_release);
 }
 
 void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
-  GoOnFailed(call, what);
+  const Step& step = SuspendedAt(call);
+  if (call.gate_state().down) {
+    FailDown(call, *static_cast<const Chain*>(call.gate_state().chain), step, what);
+  } else {
+    FailUp(call, step, what);
+  }
+  GoOn(call, Verdict::kBounce);
+}
+
+void FilterGate::ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome why) {
+  orb::GateState& state = call.gate_state();
+  const Step& step = SuspendedAt(call);
+  const Phase phase = state.down ? Phase::kDown : Phase::kUp;
+  Stepped(step, phase, why, call);
+  step.counters->Add(StepCounter(phase, StepOutcome::kPolicyTaken));
+  if (phase == Phase::kUp && verdict != Verdict::kPass) state.passed = step.position;
+  GoOn(call, verdict);
+}
+
+void FilterGate::GoOn(orb::Call& call, Verdict verdict) {
+  const orb::GateState& state = call.gate_state();
+  const Chain& chain = *static_cast<const Chain*>(state.chain);
+  if (state.down) {
+    if (GoDown(call, chain, state.next) != Outcome::kSuspended) call.ResumeDown();
+  } else if (verdict != Verdict::kPass) {
+    call.ResumeUp(true);
+  } else {
+    const Outcome outcome = GoUp(call, chain, state.next);
+    if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
+  }
+  // The last touch: when a call is not counted any more, the ORB it came from may be gone.
   suspended_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -142,32 +183,6 @@ size_t FilterGate::LetGo() {
     for (const auto& [name, plugged] : snapshot->filters()) plugged->filter->LetGo();
   }
   return suspended_.load(std::memory_order_acquire);
-}
-
-void FilterGate::GoOn(orb::Call& call, Verdict verdict) {
-  const orb::GateState& state = call.gate_state();
-  const Chain& chain = *static_cast<const Chain*>(state.chain);
-  const size_t next = state.next;
-  if (!state.down) {
-    if (UpEnded(call, chain.up[next - 1], verdict) != Outcome::kPass) return call.ResumeUp(true);
-    const Outcome outcome = GoUp(call, chain, next);
-    if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
-    return;
-  }
-  DownEnded(call, chain.down[next - 1], verdict);
-  if (GoDown(call, chain, next) != Outcome::kSuspended) call.ResumeDown();
-}
-
-void FilterGate::GoOnFailed(orb::Call& call, std::string_view what) {
-  const orb::GateState& state = call.gate_state();
-  const Chain& chain = *static_cast<const Chain*>(state.chain);
-  const size_t next = state.next;
-  if (!state.down) {
-    FailUp(call, chain.up[next - 1], what);
-    return call.ResumeUp(true);
-  }
-  FailDown(call, chain, chain.down[next - 1], what);
-  if (GoDown(call, chain, next) != Outcome::kSuspended) call.ResumeDown();
 }
 
 void FilterGate::Release(orb::Call& call) {

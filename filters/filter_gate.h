@@ -52,8 +52,9 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   Outcome Suspend(orb::Call& call, const Step& step, Phase phase, size_t next);
   void Resume(orb::Call& call, Verdict verdict) override;
   void ResumeFailed(orb::Call& call, std::string_view what) override;
+  void ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome why) override;
+  // The step that had suspended the phase has ended, and was counted.
   void GoOn(orb::Call& call, Verdict verdict);
-  void GoOnFailed(orb::Call& call, std::string_view what);
 
   // A step has come to its end: to be called once for each that began.
   void Stepped(const Step& step, Phase phase, StepOutcome outcome, orb::Call& call) {

@@ -43,12 +43,13 @@ struct PluggedFilter {
   // What the filter was made from; mappings are not kept here.
   Plug plug;
   const FilterKind* kind = nullptr;
-  std::unique_ptr<Filter> filter;
   // Outcomes of its steps by operation as mapped, and how long they took while that was asked for.
   StepTable counters{kMostOperations};
   std::array<Histogram, 2> took;
   // For the log, which does not tell of each.
   std::atomic<uint64_t> failures{0};
+
+  std::unique_ptr<Filter> filter;
 
   Histogram& TookIn(Phase phase) { return took[phase == Phase::kUp ? 0 : 1]; }
 

@@ -23,7 +23,7 @@ enum class StepOutcome : uint8_t {
   kRaised,       // down: its exception took the reply's place
   kFailed,       // it threw, or its process failed
   kTimedOut,     // it did not answer in time
-  kRefused,      // it was not asked: too many calls wait for it
+  kRefused,      // it was not asked: it is away, too slow of late, or too many calls wait for it
   kPolicyTaken,  // not an end of its own: after one of the three above, what the plug says for
                  // that case was done
 };

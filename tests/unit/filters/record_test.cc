@@ -200,6 +200,133 @@ TEST_F(RecordTest, RecordsKeepNoFilterFromBeingDestroyed) {
   EXPECT_THAT(Steps(Only()), ElementsAre("p^a passed 1000", "pvc passed 10000"));
 }
 
+// Keeps every call that it is given, until the test goes on with it.
+class WaitingKind : public FilterKind {
+ public:
+  std::string_view name() const override { return "waiting"; }
+  std::string_view help() const override { return "For tests."; }
+  absl::Span<const MethodInfo> methods() const override { return methods_; }
+  absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters&,
+                                              const FilterContext&) const override {
+    return std::make_unique<Waiting>(this);
+  }
+  mutable Suspension call;
+
+ private:
+  class Waiting : public Filter {
+   public:
+    explicit Waiting(const WaitingKind* kind) : kind_(kind) {}
+    bool asynchronous() const override { return true; }
+    Verdict Up(int, orb::Call&) override { return Verdict::kPass; }
+    Verdict Down(int, orb::Call&) override { return Verdict::kPass; }
+    void StartUp(int, Suspension call) override { kind_->call = std::move(call); }
+    void StartDown(int, Suspension call) override { kind_->call = std::move(call); }
+
+   private:
+    const WaitingKind* const kind_;
+  };
+
+  const std::vector<MethodInfo> methods_ = {{.name = "ask", .phase = Phase::kUp},
+                                            {.name = "ask", .phase = Phase::kDown}};
+};
+
+class SuspendedTest : public RecordTest {
+ protected:
+  SuspendedTest() {
+    auto kind = std::make_unique<WaitingKind>();
+    waiting_ = kind.get();
+    kinds_.Add(std::move(kind));
+    PlugBoth("outer");
+    Commit(
+        {PlugOn("far", "all", 0, "waiting"), MapUp("far", "*", "ask"), MapDown("far", "*", "ask")});
+    PlugBoth("inner");
+    registry_.tracer()->Extend(Tracer::kTiming, 100 * kSecond);
+    registry_.tracer()->Extend(Tracer::kRecording, 100 * kSecond);
+  }
+  // Some time passes, and the filter answers, on another thread.
+  template <typename Answer>
+  void AfterAMillisecond(const Answer& answer) {
+    clock_.now += kMillisecond;
+    std::thread([&] { answer(std::move(waiting_->call)); }).join();
+  }
+  uint64_t Count(Phase phase, StepOutcome outcome) {
+    for (const StepFigures& step : registry_.Figures("far").steps) {
+      if (step.phase == phase) return step.counts[outcome];
+    }
+    return 0;
+  }
+
+  WaitingKind* waiting_ = nullptr;
+};
+
+TEST_F(SuspendedTest, TheTimeOfAFilterThatAnswersLaterIsUntilItsAnswer) {
+  FakeCall call;
+  ASSERT_EQ(registry_.gate()->Up(call), orb::Gate::Outcome::kSuspended);
+  AfterAMillisecond([](Suspension s) { s.Resume(Verdict::kPass); });
+  clock_.now += kSecond;  // the servant
+  call.SetResult();
+  ASSERT_EQ(registry_.gate()->Down(call), orb::Gate::Outcome::kSuspended);
+  AfterAMillisecond([](Suspension s) { s.Resume(Verdict::kRaise); });
+  registry_.gate()->Release(call);
+  EXPECT_THAT(Steps(Only()), ElementsAre("outer^a passed 1000", "far^ask passed 1000000",
+                                         "inner^a passed 1000", "innervc passed 10000",
+                                         "farvask raised 1000000", "outervc passed 10000"));
+  EXPECT_EQ(Only().took, kSecond + 2 * kMillisecond + 22 * kMicrosecond);
+  EXPECT_EQ(registry_.Figures("far").up_took.max, uint64_t{kMillisecond});
+  EXPECT_EQ(Count(Phase::kUp, StepOutcome::kPassed), 1u);
+  EXPECT_EQ(Count(Phase::kDown, StepOutcome::kRaised), 1u);
+}
+
+TEST_F(SuspendedTest, WhatThePolicyDidIsCountedBesideItsReason) {
+  FakeCall timed_out;
+  ASSERT_EQ(registry_.gate()->Up(timed_out), orb::Gate::Outcome::kSuspended);
+  AfterAMillisecond(
+      [](Suspension s) { s.ResumeByPolicy(Verdict::kBounce, StepOutcome::kTimedOut); });
+  ASSERT_EQ(registry_.gate()->Down(timed_out), orb::Gate::Outcome::kPass);
+  registry_.gate()->Release(timed_out);
+  EXPECT_THAT(Steps(Only()), ElementsAre("outer^a passed 1000", "far^ask timed_out 1000000",
+                                         "outervc passed 10000"));
+  FakeCall refused;
+  ASSERT_EQ(registry_.gate()->Up(refused), orb::Gate::Outcome::kSuspended);
+  AfterAMillisecond([](Suspension s) { s.ResumeByPolicy(Verdict::kPass, StepOutcome::kRefused); });
+  refused.SetResult();
+  ASSERT_EQ(registry_.gate()->Down(refused), orb::Gate::Outcome::kSuspended) << "it was passed";
+  AfterAMillisecond([](Suspension s) { s.ResumeByPolicy(Verdict::kPass, StepOutcome::kFailed); });
+  registry_.gate()->Release(refused);
+  EXPECT_EQ(Count(Phase::kUp, StepOutcome::kTimedOut), 1u);
+  EXPECT_EQ(Count(Phase::kUp, StepOutcome::kRefused), 1u);
+  EXPECT_EQ(Count(Phase::kUp, StepOutcome::kPolicyTaken), 2u);
+  EXPECT_EQ(Count(Phase::kUp, StepOutcome::kPassed), 0u);
+  EXPECT_EQ(Count(Phase::kDown, StepOutcome::kFailed), 1u);
+  EXPECT_EQ(Count(Phase::kDown, StepOutcome::kPolicyTaken), 1u);
+}
+
+TEST_F(SuspendedTest, ACallThatItsFilterDropsHasFailed) {
+  FakeCall call;
+  ASSERT_EQ(registry_.gate()->Up(call), orb::Gate::Outcome::kSuspended);
+  AfterAMillisecond([](Suspension) {});
+  ASSERT_EQ(registry_.gate()->Down(call), orb::Gate::Outcome::kPass);
+  registry_.gate()->Release(call);
+  EXPECT_THAT(Steps(Only()),
+              ElementsAre("outer^a passed 1000", "far^ask failed 1000000", "outervc passed 10000"));
+  EXPECT_EQ(Count(Phase::kUp, StepOutcome::kFailed), 1u);
+  EXPECT_EQ(Count(Phase::kUp, StepOutcome::kPolicyTaken), 0u);
+}
+
+TEST_F(SuspendedTest, TheRequestIsRecordedAsItCameWhateverAFilterMakesOfIt) {
+  FakeCall call("k", "asked");
+  ASSERT_EQ(registry_.gate()->Up(call), orb::Gate::Outcome::kSuspended);
+  AfterAMillisecond([](Suspension s) {
+    s->request().operation = s->Keep("changed");
+    s.Resume(Verdict::kPass);
+  });
+  call.SetResult();
+  ASSERT_EQ(registry_.gate()->Down(call), orb::Gate::Outcome::kSuspended);
+  AfterAMillisecond([](Suspension s) { s.Resume(Verdict::kPass); });
+  registry_.gate()->Release(call);
+  EXPECT_EQ(Only().operation, "asked");
+}
+
 class BoundedRecordTest : public RecordTest {
  protected:
   void Use(CallRingLimits limits) { bounded_.emplace(&kinds_, &clock_, &logger_, limits); }
