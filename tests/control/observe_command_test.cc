@@ -82,6 +82,21 @@ TEST_F(ObserveCommandTest, ListShowsWhatEachPlugDecided) {
                           HasSubstr("\"latencies\": []")));
 }
 
+TEST_F(ObserveCommandTest, WhatAFilterThatIsAwayGetsIsCountedAndExplained) {
+  Ok({"plug", "far", "--filter", "grpc", "--set", "at=unix:" + dir.File("nobody"), "--on", "all",
+      "--on-failure", "open"});
+  Ok({"map", "far", "*", "--up", "check", "--enable"});
+  Ok({"calls", "--record", "1m"});
+  EXPECT_EQ(Call(2), 0);
+  EXPECT_THAT(Ok({"list", "far"}),
+              HasSubstr("  OPERATION  PHASE  CALLED  PASSED  NOT PASSED\n"
+                        "  *          up     0       0       refused 2, policy_taken 2\n"));
+  const std::string line = Ok({"calls", "-n", "1"});
+  EXPECT_THAT(line, HasSubstr(" refused_by=far status=NO_EXCEPTION"));
+  EXPECT_THAT(Ok({"explain", IdIn(line)}),
+              ContainsRegex("far   up     check   refused  [0-9.]+\n"));
+}
+
 TEST_F(ObserveCommandTest, TopShowsOneIntervalAndExits) {
   PlugAudit();
   EXPECT_EQ(Call(), 0);

@@ -176,9 +176,9 @@ void AddCallsCommand(CLI::App* app, CommandContext* context) {
       command,
       "weir calls --record 10m\nweir calls\nweir calls --follow\n"
       "weir explain 1099511627787",
-      "The node keeps the last few thousand calls, while recording is on: a filtered call\n"
-      "is then some microseconds slower. It ends by itself. With -o json and --follow, one\n"
-      "call a line.");
+      "While recording is on, the node keeps the last few thousand calls that met filters;\n"
+      "each takes about a microsecond longer. Recording ends by itself. With -o json and\n"
+      "--follow, one call a line.");
   command->callback([flags, context] { context->status = RunCalls(*flags, context); });
 }
 
