@@ -55,7 +55,12 @@ class ClientSide : public RegistryTest,
     target_ = client_.To({endpoint_});
   }
   ~ClientSide() override {
-    for (std::thread& t : threads_) t.join();
+    std::vector<std::thread> threads;
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      threads.swap(threads_);
+    }
+    for (std::thread& t : threads) t.join();
   }
 
   // Makes the call and waits for it.
