@@ -5,11 +5,14 @@
 #include "absl/strings/str_cat.h"
 
 namespace weir::control {
+
+v1::Phase ToProto(filters::Phase phase) {
+  return phase == filters::Phase::kUp ? v1::PHASE_UP : v1::PHASE_DOWN;
+}
+
 namespace {
 
 using filters::Phase;
-
-v1::Phase PhaseToProto(Phase phase) { return phase == Phase::kUp ? v1::PHASE_UP : v1::PHASE_DOWN; }
 
 absl::StatusOr<Phase> PhaseFromProto(v1::Phase phase) {
   switch (phase) {
@@ -94,7 +97,7 @@ struct Writer {
   static void Address(const From& from, To* to) {
     to->set_plug(from.plug);
     to->set_operation(from.operation);
-    to->set_phase(PhaseToProto(from.phase));
+    to->set_phase(ToProto(from.phase));
     to->set_method(from.method);
   }
 };
@@ -136,7 +139,7 @@ v1::PlugState ToProto(const filters::Plug& plug) {
   for (const filters::Mapping& mapping : plug.mappings) {
     v1::Mapping* m = out.add_mappings();
     m->set_operation(mapping.operation);
-    m->set_phase(PhaseToProto(mapping.phase));
+    m->set_phase(ToProto(mapping.phase));
     m->set_method(mapping.method);
     m->set_enabled(mapping.enabled);
   }

@@ -15,7 +15,9 @@ namespace weir::control {
 absl::StatusOr<filters::ChangeSet> FromProto(const v1::ChangeSet& changes);
 v1::ChangeSet ToProto(const filters::ChangeSet& changes);
 
-// Without counters.
+v1::Phase ToProto(filters::Phase phase);
+
+// Without counters and figures.
 v1::PlugState ToProto(const filters::Plug& plug);
 
 }  // namespace weir::control

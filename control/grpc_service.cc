@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/convert.h"
+#include "control/observe.h"
 #include "control/status.h"
 
 namespace weir::control {
@@ -15,6 +16,14 @@ namespace {
 
 constexpr uint32_t kDefaultDrainMs = 30'000;
 constexpr uint32_t kMaxDrainMs = 600'000;
+
+// The outcome of a function of observe.h.
+template <typename Response>
+grpc::Status Answer(absl::StatusOr<Response> result, Response* response) {
+  if (!result.ok()) return ToGrpc(result.status());
+  *response = *std::move(result);
+  return grpc::Status::OK;
+}
 
 // A Watch stream. Deletes itself when gRPC is done with it.
 //
@@ -147,6 +156,7 @@ grpc::Status GrpcService::List(grpc::ServerContext*, const v1::ListRequest* requ
       c->set_name(counter.name);
       c->set_value(counter.value);
     }
+    AddFigures(service_->registry().Figures(plug.name), out);
   }
   if (!request->plug().empty() && response->plugs().empty()) {
     return ToGrpc(absl::NotFoundError(absl::StrCat("there is no plug '", request->plug(),
@@ -186,6 +196,21 @@ grpc::Status GrpcService::GetStatus(grpc::ServerContext*, const v1::GetStatusReq
   }
   response->set_pid(getpid());
   return grpc::Status::OK;
+}
+
+grpc::Status GrpcService::Measure(grpc::ServerContext*, const v1::MeasureRequest* request,
+                                  v1::MeasureResponse* response) {
+  return Answer(control::Measure(service_->registry(), *clock_, *request), response);
+}
+
+grpc::Status GrpcService::ListCalls(grpc::ServerContext*, const v1::ListCallsRequest* request,
+                                    v1::ListCallsResponse* response) {
+  return Answer(control::ListCalls(service_->registry(), *request), response);
+}
+
+grpc::Status GrpcService::ExplainCall(grpc::ServerContext*, const v1::ExplainCallRequest* request,
+                                      v1::ExplainCallResponse* response) {
+  return Answer(control::ExplainCall(service_->registry(), *request), response);
 }
 
 }  // namespace weir::control

@@ -38,6 +38,12 @@ class GrpcService : public v1::Control::WithCallbackMethod_Watch<v1::Control::Se
                                                      const v1::WatchRequest* request) override;
   grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
                          v1::GetStatusResponse* response) override;
+  grpc::Status Measure(grpc::ServerContext* context, const v1::MeasureRequest* request,
+                       v1::MeasureResponse* response) override;
+  grpc::Status ListCalls(grpc::ServerContext* context, const v1::ListCallsRequest* request,
+                         v1::ListCallsResponse* response) override;
+  grpc::Status ExplainCall(grpc::ServerContext* context, const v1::ExplainCallRequest* request,
+                           v1::ExplainCallResponse* response) override;
 
  private:
   control::Service* const service_;  // not the base class of that name

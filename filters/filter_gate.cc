@@ -23,6 +23,13 @@ orb::Completion CompletionOf(const orb::Call& call, bool bounced) {
   }
 }
 
+// The step that has suspended the call's phase.
+const Step& SuspendedAt(orb::Call& call) {
+  const orb::GateState& state = call.gate_state();
+  const Chain& chain = *static_cast<const Chain*>(state.chain);
+  return (state.down ? chain.down : chain.up)[state.next - 1];
+}
+
 }  // namespace
 
 orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
@@ -36,7 +43,19 @@ orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
   }
   state.chain = chain;
   if (chain->timed) state.began = clock_->Now();
+  if (tracer_->on()) [[unlikely]]
+    tracer_->Begin(*chain, call);
   return GoUp(call, *chain, 0);
+}
+
+inline orb::Gate::Outcome FilterGate::UpEnded(orb::Call& call, const Step& step, Verdict verdict) {
+  if (verdict == Verdict::kPass) {
+    Stepped(step, Phase::kUp, StepOutcome::kPassed, call);
+    return Outcome::kPass;
+  }
+  Stepped(step, Phase::kUp, StepOutcome::kBounced, call);
+  call.gate_state().passed = step.position;
+  return Outcome::kAnswer;
 }
 
 orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t from) {
@@ -53,16 +72,10 @@ orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t 
     } catch (...) {
       return FailUp(call, step, kUnknownThrown);
     }
-    if (verdict != Verdict::kPass) return Bounced(call, step);
+    if (UpEnded(call, step, verdict) != Outcome::kPass) return Outcome::kAnswer;
   }
   call.gate_state().passed = chain.size;
   return Outcome::kPass;
-}
-
-orb::Gate::Outcome FilterGate::Bounced(orb::Call& call, const Step& step) {
-  step.plugged->bounced.fetch_add(1, std::memory_order_relaxed);
-  call.gate_state().passed = step.position;
-  return Outcome::kAnswer;
 }
 
 orb::Gate::Outcome FilterGate::FailUp(orb::Call& call, const Step& step, std::string_view what) {
@@ -72,6 +85,8 @@ orb::Gate::Outcome FilterGate::FailUp(orb::Call& call, const Step& step, std::st
 }
 
 orb::Gate::Outcome FilterGate::Down(orb::Call& call) {
+  if (call.gate_state().trace != nullptr) [[unlikely]]
+    tracer_->BeginDown(call);
   return GoDown(call, *static_cast<const Chain*>(call.gate_state().chain), 0);
 }
 
@@ -83,18 +98,16 @@ orb::Gate::Outcome FilterGate::GoDown(orb::Call& call, const Chain& chain, size_
       return Suspend(call, step, Phase::kDown, i + 1);
     }
     try {
-      if (step.filter->Down(step.method, call) != Verdict::kPass) Raised(step);
+      DownEnded(call, step, step.filter->Down(step.method, call));
     } catch (const std::exception& e) {
       FailDown(call, chain, step, e.what());
     } catch (...) {
       FailDown(call, chain, step, kUnknownThrown);
     }
   }
+  if (call.gate_state().trace != nullptr) [[unlikely]]
+    tracer_->NoteReply(call);
   return Outcome::kPass;
-}
-
-void FilterGate::Raised(const Step& step) {
-  step.plugged->raised.fetch_add(1, std::memory_order_relaxed);
 }
 
 void FilterGate::FailDown(orb::Call& call, const Chain& chain, const Step& step,
@@ -119,14 +132,48 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
   return Outcome::kSuspended;
 }
 
-// The last touch: when a call is not counted any more, the ORB it came from may be gone.
 void FilterGate::Resume(orb::Call& call, Verdict verdict) {
+  const Step& step = SuspendedAt(call);
+  if (call.gate_state().down) {
+    DownEnded(call, step, verdict);
+  } else {
+    UpEnded(call, step, verdict);
+  }
   GoOn(call, verdict);
-  suspended_.fetch_sub(1, std::memory_order_release);
 }
 
 void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
-  GoOnFailed(call, what);
+  const Step& step = SuspendedAt(call);
+  if (call.gate_state().down) {
+    FailDown(call, *static_cast<const Chain*>(call.gate_state().chain), step, what);
+  } else {
+    FailUp(call, step, what);
+  }
+  GoOn(call, Verdict::kBounce);
+}
+
+void FilterGate::ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome why) {
+  orb::GateState& state = call.gate_state();
+  const Step& step = SuspendedAt(call);
+  const Phase phase = state.down ? Phase::kDown : Phase::kUp;
+  Stepped(step, phase, why, call);
+  step.counters->Add(StepCounter(phase, StepOutcome::kPolicyTaken));
+  if (phase == Phase::kUp && verdict != Verdict::kPass) state.passed = step.position;
+  GoOn(call, verdict);
+}
+
+void FilterGate::GoOn(orb::Call& call, Verdict verdict) {
+  const orb::GateState& state = call.gate_state();
+  const Chain& chain = *static_cast<const Chain*>(state.chain);
+  if (state.down) {
+    if (GoDown(call, chain, state.next) != Outcome::kSuspended) call.ResumeDown();
+  } else if (verdict != Verdict::kPass) {
+    call.ResumeUp(true);
+  } else {
+    const Outcome outcome = GoUp(call, chain, state.next);
+    if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
+  }
+  // The last touch: when a call is not counted any more, the ORB it came from may be gone.
   suspended_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -138,37 +185,10 @@ size_t FilterGate::LetGo() {
   return suspended_.load(std::memory_order_acquire);
 }
 
-void FilterGate::GoOn(orb::Call& call, Verdict verdict) {
-  const orb::GateState& state = call.gate_state();
-  const Chain& chain = *static_cast<const Chain*>(state.chain);
-  const size_t next = state.next;
-  if (!state.down) {
-    if (verdict != Verdict::kPass) {
-      Bounced(call, chain.up[next - 1]);
-      return call.ResumeUp(true);
-    }
-    const Outcome outcome = GoUp(call, chain, next);
-    if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
-    return;
-  }
-  if (verdict != Verdict::kPass) Raised(chain.down[next - 1]);
-  if (GoDown(call, chain, next) != Outcome::kSuspended) call.ResumeDown();
-}
-
-void FilterGate::GoOnFailed(orb::Call& call, std::string_view what) {
-  const orb::GateState& state = call.gate_state();
-  const Chain& chain = *static_cast<const Chain*>(state.chain);
-  const size_t next = state.next;
-  if (!state.down) {
-    FailUp(call, chain.up[next - 1], what);
-    return call.ResumeUp(true);
-  }
-  FailDown(call, chain, chain.down[next - 1], what);
-  if (GoDown(call, chain, next) != Outcome::kSuspended) call.ResumeDown();
-}
-
 void FilterGate::Release(orb::Call& call) {
   orb::GateState& state = call.gate_state();
+  if (state.trace != nullptr) [[unlikely]]
+    tracer_->End(call);
   SnapshotHolder::Release(std::exchange(state.hold, nullptr));
   state.chain = nullptr;
 }
@@ -181,10 +201,11 @@ void FilterGate::Publish(std::shared_ptr<const Snapshot> snapshot) {
 
 void FilterGate::Fail(const Step& step, Phase phase, orb::Completion completed,
                       std::string_view what, orb::Call& call) {
+  Stepped(step, phase, StepOutcome::kFailed, call);
   // The peer learns that a filter failed, never which or why.
   call.SetSystemException(
       {orb::ExceptionId::kNoPermission, orb::WeirMinor::kFilterFailed, completed});
-  const uint64_t failures = step.plugged->failed.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint64_t failures = step.plugged->failures.fetch_add(1, std::memory_order_relaxed) + 1;
   // Lines for the 1st, 2nd, 4th, 8th... failure: a filter that fails at every call must not fill
   // the disk.
   if (!std::has_single_bit(failures)) return;

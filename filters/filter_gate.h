@@ -9,6 +9,8 @@
 // A filter that answers later suspends the phase: the gate notes where it was, and goes on from
 // there on the thread that resumes the call.
 //
+// Each step is counted; while somebody watches, the tracer is told of it, too.
+//
 // Thread safety: safe for concurrent use.
 
 #ifndef WEIR_FILTERS_FILTER_GATE_H_
@@ -22,13 +24,16 @@
 #include "base/logger.h"
 #include "filters/snapshot.h"
 #include "filters/snapshot_holder.h"
+#include "filters/tracer.h"
 #include "orb/core/gate.h"
 
 namespace weir::filters {
 
 class FilterGate : public orb::Gate, private Suspension::Resumer {
  public:
-  FilterGate(const Clock* clock, Logger* logger) : clock_(clock), logger_(logger) {}
+  // All must outlive the gate.
+  FilterGate(const Clock* clock, Logger* logger, Tracer* tracer)
+      : clock_(clock), logger_(logger), tracer_(tracer) {}
 
   Outcome Up(orb::Call& call) override;
   Outcome Down(orb::Call& call) override;
@@ -47,11 +52,22 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   Outcome Suspend(orb::Call& call, const Step& step, Phase phase, size_t next);
   void Resume(orb::Call& call, Verdict verdict) override;
   void ResumeFailed(orb::Call& call, std::string_view what) override;
+  void ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome why) override;
+  // The step that had suspended the phase has ended, and was counted.
   void GoOn(orb::Call& call, Verdict verdict);
-  void GoOnFailed(orb::Call& call, std::string_view what);
 
-  Outcome Bounced(orb::Call& call, const Step& step);
-  void Raised(const Step& step);
+  // A step has come to its end: to be called once for each that began.
+  void Stepped(const Step& step, Phase phase, StepOutcome outcome, orb::Call& call) {
+    step.counters->Add(StepCounter(phase, outcome));
+    if (call.gate_state().trace != nullptr) [[unlikely]]
+      tracer_->Note(step, phase, outcome, call);
+  }
+  // How a step of each phase ends that did not fail.
+  Outcome UpEnded(orb::Call& call, const Step& step, Verdict verdict);
+  void DownEnded(orb::Call& call, const Step& step, Verdict verdict) {
+    Stepped(step, Phase::kDown,
+            verdict == Verdict::kPass ? StepOutcome::kPassed : StepOutcome::kRaised, call);
+  }
   Outcome FailUp(orb::Call& call, const Step& step, std::string_view what);
   void FailDown(orb::Call& call, const Chain& chain, const Step& step, std::string_view what);
   // A filter method threw: counts it, logs it now and then, and answers the call.
@@ -60,6 +76,7 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
 
   const Clock* const clock_;
   Logger* const logger_;
+  Tracer* const tracer_;
   SnapshotHolder holder_;
   // Calls in filters' hands, and those that are being resumed.
   std::atomic<size_t> suspended_{0};

@@ -1,5 +1,6 @@
 #include "filters/registry.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -28,11 +29,12 @@ bool SamePlug(const Plug& a, const Plug& b) {
 
 class Registry::Impl {
  public:
-  Impl(const FilterKinds* kinds, const Clock* clock, Logger* logger)
+  Impl(const FilterKinds* kinds, const Clock* clock, Logger* logger, CallRingLimits recorded)
       : kinds_(kinds),
         clock_(clock),
         logger_(logger),
-        gate_(clock, logger),
+        tracer_(clock, recorded),
+        gate_(clock, logger, &tracer_),
         snapshot_(std::make_shared<const Snapshot>()) {}
 
   absl::StatusOr<Prepared> Prepare(const ChangeSet& changes,
@@ -87,15 +89,27 @@ class Registry::Impl {
     if (it == snapshot->filters().end()) return {};
     const PluggedFilter& plugged = *it->second;
     std::vector<FilterCounter> counters = plugged.filter->Counters();
-    const auto add = [&](const char* name, const std::atomic<uint64_t>& counter) {
-      const uint64_t value = counter.load(std::memory_order_relaxed);
-      if (value != 0) counters.push_back(FilterCounter{"", name, value});
-    };
-    add("bounced", plugged.bounced);
-    add("raised", plugged.raised);
-    add("failed", plugged.failed);
+    StepCounts all;
+    for (const StepFigures& step : Steps(plugged)) {
+      for (size_t i = 0; i < kStepOutcomes; ++i) all.by_outcome[i] += step.counts.by_outcome[i];
+    }
+    for (const StepOutcome outcome :
+         {StepOutcome::kBounced, StepOutcome::kRaised, StepOutcome::kFailed}) {
+      if (all[outcome] == 0) continue;
+      counters.push_back(FilterCounter{"", std::string(StepOutcomeName(outcome)), all[outcome]});
+    }
     return counters;
   }
+
+  PlugFigures Figures(std::string_view plug) const {
+    const std::shared_ptr<const Snapshot> snapshot = Current().second;
+    const auto it = snapshot->filters().find(plug);
+    if (it == snapshot->filters().end()) return {};
+    return {Steps(*it->second), it->second->TookIn(Phase::kUp).Read(),
+            it->second->TookIn(Phase::kDown).Read()};
+  }
+
+  Tracer* tracer() { return &tracer_; }
 
   absl::Status Drain(Nanos deadline) {
     for (;;) {
@@ -137,6 +151,19 @@ class Registry::Impl {
     return absl::OkStatus();
   }
 
+  static std::vector<StepFigures> Steps(const PluggedFilter& plugged) {
+    std::vector<StepFigures> steps;
+    for (const StepTable::Row& row : plugged.counters.Rows()) {
+      for (const Phase phase : {Phase::kUp, Phase::kDown}) {
+        StepFigures step{row.operation, phase, {}};
+        std::copy_n(row.values.begin() + StepCounter(phase, StepOutcome::kPassed), kStepOutcomes,
+                    step.counts.by_outcome.begin());
+        if (step.counts != StepCounts()) steps.push_back(std::move(step));
+      }
+    }
+    return steps;
+  }
+
   // Makes the filters that are new and compiles `state`.
   absl::StatusOr<Prepared> Compile(State state, const State& base, const Snapshot& current) const {
     Prepared prepared;
@@ -169,6 +196,7 @@ class Registry::Impl {
   const FilterKinds* const kinds_;
   const Clock* const clock_;
   Logger* const logger_;
+  Tracer tracer_;
   FilterGate gate_;
 
   mutable Mutex mu_;
@@ -181,8 +209,9 @@ class Registry::Impl {
   int next_observer_ ABSL_GUARDED_BY(observers_mu_) = 1;
 };
 
-Registry::Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger)
-    : impl_(std::make_unique<Impl>(kinds, clock, logger)) {}
+Registry::Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger,
+                   CallRingLimits recorded)
+    : impl_(std::make_unique<Impl>(kinds, clock, logger, recorded)) {}
 Registry::~Registry() = default;
 
 orb::Gate* Registry::gate() { return impl_->gate(); }
@@ -201,6 +230,8 @@ uint64_t Registry::revision() const { return impl_->revision(); }
 std::vector<FilterCounter> Registry::Counters(std::string_view plug) const {
   return impl_->Counters(plug);
 }
+PlugFigures Registry::Figures(std::string_view plug) const { return impl_->Figures(plug); }
+Tracer* Registry::tracer() const { return impl_->tracer(); }
 
 absl::Status Registry::Drain(Nanos deadline) const { return impl_->Drain(deadline); }
 

@@ -24,8 +24,12 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/logger.h"
+#include "filters/call_ring.h"
 #include "filters/filter.h"
+#include "filters/histogram.h"
 #include "filters/state.h"
+#include "filters/step_outcome.h"
+#include "filters/tracer.h"
 #include "orb/core/gate.h"
 
 namespace weir::filters {
@@ -40,10 +44,19 @@ struct Prepared {
   bool changed = false;  // false: the change set was a no-op; the revision is the old one
 };
 
+// What the gate has seen of one plug, since it was plugged.
+struct PlugFigures {
+  std::vector<StepFigures> steps;  // in order of operation and phase; without those never called
+  // How long its methods took, while somebody had that timed (Tracer).
+  HistogramCounts up_took, down_took;
+};
+
 class Registry {
  public:
-  // `kinds`, `clock` and `logger` must outlive the registry.
-  Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger);
+  // `kinds`, `clock` and `logger` must outlive the registry. `recorded` bounds what is kept of
+  // calls while they are recorded.
+  Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger,
+           CallRingLimits recorded = {});
   ~Registry();
 
   // What the ORB consults. Lives as long as the registry, which must outlive all calls.
@@ -74,6 +87,11 @@ class Registry {
   // What the plug's filter counted, and if not 0 how often it `bounced` a request, `raised` an
   // exception in a reply or `failed` (with an empty operation). Empty if there is no such plug.
   std::vector<FilterCounter> Counters(std::string_view plug) const;
+  // Empty if there is no such plug.
+  PlugFigures Figures(std::string_view plug) const;
+  // Switches timing and recording on and off, and has the recorded calls. Lives as long as the
+  // registry.
+  Tracer* tracer() const;
 
   // Waits until no call holds a snapshot older than the current one, or until `deadline`
   // (DEADLINE_EXCEEDED, saying how many calls still hold one). Also frees what they held; without

@@ -37,6 +37,10 @@ struct Snapshot::Resolved {
   // operation is here, with '*' already taken into account.
   Methods otherwise = {kNone, kNone};
   std::map<std::string_view, Methods> by_operation;
+  // The rows of the plug's counters, by phase: that of '*', and those of mappings of their own.
+  using Counters = std::array<StepCounters*, 2>;
+  Counters star = {nullptr, nullptr};
+  std::map<std::string_view, Counters> counters;
 
   Resolved(const Plug& p, PluggedFilter* f) : plug(&p), plugged(f) {
     selector = *Selector::Parse(p.selector);
@@ -52,6 +56,11 @@ struct Snapshot::Resolved {
     for (const Mapping& m : p.mappings) {
       if (m.operation != "*" && m.enabled) by_operation[m.operation][Index(m.phase)] = Method(m);
     }
+    for (const Mapping& m : p.mappings) {
+      if (!m.enabled) continue;
+      Counters& row = m.operation == "*" ? star : counters[m.operation];
+      row[Index(m.phase)] = &plugged->counters.Find(m.operation);
+    }
   }
 
   static size_t Index(Phase phase) { return phase == Phase::kUp ? 0 : 1; }
@@ -62,13 +71,22 @@ struct Snapshot::Resolved {
     return it == by_operation.end() ? otherwise : it->second;
   }
 
+  // The counters of what MethodsFor says.
+  Counters CountersFor(std::string_view operation) const {
+    const auto it = counters.find(operation);
+    if (it == counters.end()) return star;
+    return {it->second[0] != nullptr ? it->second[0] : star[0],
+            it->second[1] != nullptr ? it->second[1] : star[1]};
+  }
+
   bool AnythingEnabled() const {
     return std::any_of(plug->mappings.begin(), plug->mappings.end(),
                        [](const Mapping& m) { return m.enabled; });
   }
 };
 
-Snapshot::Snapshot(const State& state, Filters filters) : filters_(std::move(filters)) {
+Snapshot::Snapshot(const State& state, Filters filters)
+    : revision_(state.revision), filters_(std::move(filters)) {
   std::vector<std::unique_ptr<const Resolved>> plugs;
   for (const Plug& plug : state.plugs) {
     auto resolved = std::make_unique<const Resolved>(plug, filters_.find(plug.name)->second.get());
@@ -155,20 +173,23 @@ const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plu
 const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
                                  std::string_view operation) {
   auto chain = std::make_unique<Chain>();
+  chain->revision = revision_;
   for (const Resolved* plug : plugs) {
     const auto [up, down] = plug->MethodsFor(operation);
     if (up == kNone && down == kNone) continue;
-    const auto add = [&](int method, std::vector<Step>* steps) {
+    const auto [up_counters, down_counters] = plug->CountersFor(operation);
+    const auto add = [&](int method, StepCounters* counters, std::vector<Step>* steps) {
       if (method == kNone) return;
-      Filter* const filter = plug->plugged->filter.get();
-      steps->push_back(Step{filter, plug->plugged, method, filter->asynchronous(), chain->size});
       const PluggedFilter& plugged = *plug->plugged;
+      Filter* const filter = plugged.filter.get();
+      steps->push_back(
+          Step{filter, plug->plugged, counters, method, filter->asynchronous(), chain->size});
       if (!plugged.kind->describes_itself() && plugged.kind->methods()[method].timed) {
         chain->timed = true;
       }
     };
-    add(up, &chain->up);
-    add(down, &chain->down);
+    add(up, up_counters, &chain->up);
+    add(down, down_counters, &chain->down);
     ++chain->size;
   }
   if (chain->size == 0) return nullptr;

@@ -16,6 +16,7 @@
 #ifndef WEIR_FILTERS_SNAPSHOT_H_
 #define WEIR_FILTERS_SNAPSHOT_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -25,22 +26,32 @@
 #include <vector>
 
 #include "filters/filter.h"
+#include "filters/histogram.h"
 #include "filters/name_map.h"
 #include "filters/state.h"
+#include "filters/step_outcome.h"
 
 namespace weir::filters {
 
 // The filter of one plug, from its plugging to its unplugging and the last call that holds it. All
 // snapshots in between share it, and so it keeps what it counts.
 struct PluggedFilter {
+  // Mapped operations that are counted apart. Beta messages come from friends, but must not fill
+  // memory, either: a row takes 2 KiB.
+  static constexpr size_t kMostOperations = 256;
+
   // What the filter was made from; mappings are not kept here.
   Plug plug;
   const FilterKind* kind = nullptr;
+  // Outcomes of its steps by operation as mapped, and how long they took while that was asked for.
+  StepTable counters{kMostOperations};
+  std::array<Histogram, 2> took;
+  // For the log, which does not tell of each.
+  std::atomic<uint64_t> failures{0};
+
   std::unique_ptr<Filter> filter;
-  // Outcomes other than PASS.
-  std::atomic<uint64_t> bounced{0};
-  std::atomic<uint64_t> raised{0};
-  std::atomic<uint64_t> failed{0};
+
+  Histogram& TookIn(Phase phase) { return took[phase == Phase::kUp ? 0 : 1]; }
 
   // The number of a mapped method, and back. A filter that describes itself gives a number to a
   // method that it has turned out to lack, too.
@@ -52,6 +63,7 @@ struct PluggedFilter {
 struct Step {
   Filter* filter;
   PluggedFilter* plugged;
+  StepCounters* counters;  // of the plug and the mapping: found when compiled, not at the call
   int method;
   bool asynchronous;  // the filter's
   uint32_t position;  // the plug's place in the chain; 0 is the outermost, first on the way up
@@ -64,6 +76,7 @@ struct Chain {
   std::vector<Step> down;  // in descending position
   uint32_t size = 0;       // positions in use
   bool timed = false;      // some method needs GateState.began
+  uint64_t revision = 0;   // of the snapshot
 };
 
 class Snapshot {
@@ -102,6 +115,7 @@ class Snapshot {
   const Plan* MakePlan(const std::vector<const Resolved*>& plugs);
   const Chain* MakeChain(const std::vector<const Resolved*>& plugs, std::string_view operation);
 
+  uint64_t revision_ = 0;
   Filters filters_;
   std::vector<std::unique_ptr<const Chain>> chains_;
   std::vector<std::unique_ptr<const Plan>> plans_;

@@ -23,6 +23,8 @@ enum class Verdict : uint8_t {
   kRaise,   // down: call.reply() has been replaced by an exception; outer filters see that one
 };
 
+enum class StepOutcome : uint8_t;  // filters/step_outcome.h
+
 class Suspension {
  public:
   // The gate, which goes on with the call.
@@ -31,6 +33,12 @@ class Suspension {
     virtual void Resume(orb::Call& call, Verdict verdict) = 0;
     // The filter failed, as if its method had thrown; `what` is for the log.
     virtual void ResumeFailed(orb::Call& call, std::string_view what) = 0;
+    // The filter gave no verdict; `verdict` is what its plug says for that case. `why` is kFailed,
+    // kTimedOut or kRefused.
+    virtual void ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome why) {
+      (void)why;
+      Resume(call, verdict);
+    }
 
    protected:
     ~Resumer() = default;
@@ -55,6 +63,9 @@ class Suspension {
 
   // The call is not to be touched afterwards.
   void Resume(Verdict verdict) { resumer_->Resume(*std::exchange(call_, nullptr), verdict); }
+  void ResumeByPolicy(Verdict verdict, StepOutcome why) {
+    resumer_->ResumeByPolicy(*std::exchange(call_, nullptr), verdict, why);
+  }
   void Fail(std::string_view what) { resumer_->ResumeFailed(*std::exchange(call_, nullptr), what); }
 
  private:

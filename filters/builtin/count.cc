@@ -1,14 +1,16 @@
 #include "filters/builtin/count.h"
 
-#include "filters/builtin/operation_table.h"
 #include "filters/builtin/parameters.h"
+#include "filters/operation_table.h"
 
 namespace weir::filters {
 namespace {
 
 enum Counter : size_t { kRequests, kReplies, kUserExceptions, kSystemExceptions };
-constexpr std::string_view kCounterNames[OperationTable::kCounters] = {
-    "requests", "replies", "user_exceptions", "system_exceptions"};
+constexpr size_t kCounters = 4;
+constexpr std::string_view kCounterNames[kCounters] = {"requests", "replies", "user_exceptions",
+                                                       "system_exceptions"};
+using Table = OperationTable<kCounters>;
 
 class CountFilter : public Filter {
  public:
@@ -20,7 +22,7 @@ class CountFilter : public Filter {
   }
 
   Verdict Down(int, orb::Call& call) override {
-    OperationTable::Counters& counters = table_.Find(call.request().operation);
+    Table::Counters& counters = table_.Find(call.request().operation);
     counters.Add(kReplies);
     if (call.reply().status == orb::ReplyStatus::kUserException) counters.Add(kUserExceptions);
     if (call.reply().status == orb::ReplyStatus::kSystemException) counters.Add(kSystemExceptions);
@@ -29,8 +31,8 @@ class CountFilter : public Filter {
 
   std::vector<FilterCounter> Counters() const override {
     std::vector<FilterCounter> counters;
-    for (const OperationTable::Row& row : table_.Rows()) {
-      for (size_t i = 0; i < OperationTable::kCounters; ++i) {
+    for (const Table::Row& row : table_.Rows()) {
+      for (size_t i = 0; i < kCounters; ++i) {
         counters.push_back({row.operation, std::string(kCounterNames[i]), row.values[i]});
       }
     }
@@ -38,7 +40,7 @@ class CountFilter : public Filter {
   }
 
  private:
-  OperationTable table_;
+  Table table_;
 };
 
 class CountKind : public FilterKind {

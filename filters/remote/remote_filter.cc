@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "filters/log_line.h"
 #include "filters/remote/apply_answer.h"
+#include "filters/step_outcome.h"
 
 namespace weir::filters {
 
@@ -91,7 +92,7 @@ bool RemoteFilter::BreakerAdmits(Nanos now) {
 
 void RemoteFilter::Start(Phase phase, int method, Suspension call) {
   if (!connected_.load(std::memory_order_acquire)) {
-    return TakePolicy(phase, kAbsent, std::move(call));
+    return TakePolicy(phase, kAbsent, StepOutcome::kRefused, std::move(call));
   }
   const Nanos now = clock_->Now();
   Question question;
@@ -113,7 +114,8 @@ void RemoteFilter::Start(Phase phase, int method, Suspension call) {
       question.reads = m.reads;
     }
   }
-  if (refused.has_value()) return TakePolicy(phase, *refused, std::move(call));
+  if (refused.has_value())
+    return TakePolicy(phase, *refused, StepOutcome::kRefused, std::move(call));
   question.method = name;
   question.call = &*call;
 
@@ -123,7 +125,7 @@ void RemoteFilter::Start(Phase phase, int method, Suspension call) {
     waiting_.emplace(question.ticket,
                      Waiting{std::move(call), phase, method, now + options_.of(phase).timeout});
   });
-  if (!asked) TakePolicy(phase, kAbsent, std::move(call));
+  if (!asked) TakePolicy(phase, kAbsent, StepOutcome::kRefused, std::move(call));
 }
 
 void RemoteFilter::LetGo() {
@@ -135,11 +137,11 @@ void RemoteFilter::LetGo() {
   for (auto& [ticket, w] : left) w.call.Fail("the node ends");
 }
 
-void RemoteFilter::TakePolicy(Phase phase, Count reason, Suspension call) {
+void RemoteFilter::TakePolicy(Phase phase, Count reason, StepOutcome why, Suspension call) {
   Add(reason);
   Add(kPolicy);
   const Verdict verdict = options_.of(phase).on_failure.Apply(phase, *call);
-  call.Resume(verdict);
+  call.ResumeByPolicy(verdict, why);
 }
 
 void RemoteFilter::Tick() {
@@ -165,7 +167,7 @@ void RemoteFilter::Tick() {
       }
     }
   }
-  for (Waiting& w : late) TakePolicy(w.phase, kTimedOut, std::move(w.call));
+  for (Waiting& w : late) TakePolicy(w.phase, kTimedOut, StepOutcome::kTimedOut, std::move(w.call));
 }
 
 void RemoteFilter::Answered(uint64_t ticket, Answer answer) {
@@ -193,7 +195,7 @@ void RemoteFilter::Answered(uint64_t ticket, Answer answer) {
     if (std::has_single_bit(failures)) {
       Log(LogLevel::kError, "filter_failed", StrCat("failure ", failures, ": ", answer.failure));
     }
-    return TakePolicy(waiting.phase, kFailures, std::move(waiting.call));
+    return TakePolicy(waiting.phase, kFailures, StepOutcome::kFailed, std::move(waiting.call));
   }
   bool refused = false;
   const Verdict verdict =
@@ -236,7 +238,8 @@ void RemoteFilter::Disconnected(std::string_view why) {
     lost.swap(waiting_);
   }
   Log(LogLevel::kWarning, "filter_disconnected", why);
-  for (auto& [ticket, w] : lost) TakePolicy(w.phase, kLost, std::move(w.call));
+  for (auto& [ticket, w] : lost)
+    TakePolicy(w.phase, kLost, StepOutcome::kFailed, std::move(w.call));
 }
 
 void RemoteFilter::NotConnected(std::string_view why) {

@@ -45,6 +45,7 @@ struct GateState {
   uint32_t next = 0;            // the next filter of the phase, while it is suspended
   bool down = false;            // the phase
   Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
+  void* trace = nullptr;        // what the gate notes of the call, while somebody watches
 };
 
 // For Call::id. Without a shared counter: a thread's number, then its own count.

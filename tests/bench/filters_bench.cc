@@ -30,6 +30,7 @@ class Fixture {
             MapChange{name, "*", "count", Phase::kUp, enable},
             MapChange{name, "*", "count", Phase::kDown, enable}});
   }
+  void Watch(Tracer::Mode mode) { registry_.tracer()->Extend(mode, Tracer::kMostLease); }
   void Run(benchmark::State& state) {
     FakeCall call("NameService", "resolve");
     for (auto _ : state) {
@@ -104,6 +105,18 @@ void Logged(benchmark::State& state) {
   fixture.Run(state);
 }
 BENCHMARK(Logged);
+
+// The same as Counted, while somebody has filters timed, and while calls are recorded.
+void Watched(benchmark::State& state, Tracer::Mode mode) {
+  Fixture fixture;
+  for (int i = 0; i < state.range(0); ++i) {
+    fixture.PlugCount("p" + std::to_string(i), "key:NameService");
+  }
+  fixture.Watch(mode);
+  fixture.Run(state);
+}
+BENCHMARK_CAPTURE(Watched, Timed, Tracer::kTiming)->Arg(1)->Arg(8);
+BENCHMARK_CAPTURE(Watched, Recorded, Tracer::kRecording)->Arg(1)->Arg(8);
 
 // One beta message to a registry of many plugs.
 void Commit(benchmark::State& state) {

@@ -85,6 +85,20 @@ class ControlClient::Impl {
   }
   v1::Control::Stub* stub() const { return stub_.get(); }
 
+  // A call that changes no state.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Ask(grpc::Status (v1::Control::Stub::*method)(grpc::ClientContext*,
+                                                                         const Request&, Response*),
+                               const Request& request) const {
+    grpc::ClientContext context;
+    Prepare(&context);
+    Response response;
+    absl::Status status =
+        Explain((stub_.get()->*method)(&context, request, &response), /*changes=*/false);
+    if (!status.ok()) return status;
+    return response;
+  }
+
  private:
   std::string At() const { return absl::StrCat("the control plane at ", address_); }
 
@@ -136,6 +150,10 @@ absl::Status ControlClient::Impl::Explain(const grpc::Status& status, bool chang
     case absl::StatusCode::kUnavailable:
       return absl::UnavailableError(
           absl::StrCat(doing_, ": ", At(), ": ", Cause(status.error_message()), unknown));
+    case absl::StatusCode::kCancelled:
+      // Not by us: a node that ends gives up what it has not answered yet.
+      return absl::UnavailableError(
+          absl::StrCat(doing_, ": ", At(), " ended the call; is the node shutting down?", unknown));
     case absl::StatusCode::kUnimplemented:
       return absl::UnimplementedError(
           absl::StrCat(doing_, ": the server at ", address_,
@@ -187,6 +205,20 @@ absl::StatusOr<v1::GetStatusResponse> ControlClient::GetStatus() {
       impl_->Explain(impl_->stub()->GetStatus(&context, {}, &response), /*changes=*/false);
   if (!status.ok()) return status;
   return response;
+}
+
+absl::StatusOr<v1::MeasureResponse> ControlClient::Measure(const v1::MeasureRequest& request) {
+  return impl_->Ask(&v1::Control::Stub::Measure, request);
+}
+
+absl::StatusOr<v1::ListCallsResponse> ControlClient::ListCalls(
+    const v1::ListCallsRequest& request) {
+  return impl_->Ask(&v1::Control::Stub::ListCalls, request);
+}
+
+absl::StatusOr<v1::ExplainCallResponse> ControlClient::ExplainCall(
+    const v1::ExplainCallRequest& request) {
+  return impl_->Ask(&v1::Control::Stub::ExplainCall, request);
 }
 
 absl::Status ControlClient::Watch(const v1::WatchRequest& request,

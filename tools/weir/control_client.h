@@ -32,6 +32,11 @@ class ControlClient {
   absl::StatusOr<control::v1::ApplyResponse> Apply(const control::v1::ApplyRequest& request);
   absl::StatusOr<control::v1::ListResponse> List(const control::v1::ListRequest& request);
   absl::StatusOr<control::v1::GetStatusResponse> GetStatus();
+  absl::StatusOr<control::v1::MeasureResponse> Measure(const control::v1::MeasureRequest& request);
+  absl::StatusOr<control::v1::ListCallsResponse> ListCalls(
+      const control::v1::ListCallsRequest& request);
+  absl::StatusOr<control::v1::ExplainCallResponse> ExplainCall(
+      const control::v1::ExplainCallRequest& request);
   // Calls `each` with every event until it returns false (then OK) or the stream ends. The timeout
   // does not count here.
   absl::Status Watch(const control::v1::WatchRequest& request,

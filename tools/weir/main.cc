@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "tools/weir/bench_command.h"
+#include "tools/weir/calls_command.h"
 #include "tools/weir/command.h"
 #include "tools/weir/echo_command.h"
 #include "tools/weir/enable_command.h"
@@ -16,6 +17,7 @@
 #include "tools/weir/map_command.h"
 #include "tools/weir/ping_command.h"
 #include "tools/weir/plug_command.h"
+#include "tools/weir/top_command.h"
 #include "tools/weir/version.h"
 
 namespace weir::tools {
@@ -44,6 +46,11 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddListCommand(app, context);
   AddWatchCommand(app, context);
   AddStatusCommand(app, context);
+
+  // What calls meet.
+  AddTopCommand(app, context);
+  AddCallsCommand(app, context);
+  AddExplainCommand(app, context);
 
   // Measuring.
   AddBenchCommand(app, context);

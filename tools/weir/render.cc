@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/convert.h"
 #include "control/describe.h"
+#include "tools/weir/table.h"
 
 namespace weir::tools {
 namespace {
@@ -17,8 +19,6 @@ namespace {
 namespace v1 = control::v1;
 
 using control::Printable;
-
-std::string PhaseName(v1::Phase phase) { return phase == v1::PHASE_DOWN ? "down" : "up"; }
 
 std::string Parameters(const v1::Plug& plug) {
   // Protobuf's maps have no order.
@@ -31,32 +31,37 @@ std::string Parameters(const v1::Plug& plug) {
   return out;
 }
 
-// Rows of cells, of which all but the last are padded to their column's width.
-class Table {
- public:
-  explicit Table(std::string indent) : indent_(std::move(indent)) {}
-
-  void Row(std::vector<std::string> cells) {
-    widths_.resize(std::max(widths_.size(), cells.size()));
-    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
-    rows_.push_back(std::move(cells));
+// What a step came to other than that it passed: "bounced 2, failed 1".
+std::string NotPassed(const v1::StepCounts& counts) {
+  std::string out;
+  for (const auto& [name, n] :
+       {std::pair("bounced", counts.bounced()), std::pair("redirected", counts.redirected()),
+        std::pair("raised", counts.raised()), std::pair("failed", counts.failed()),
+        std::pair("timed_out", counts.timed_out()), std::pair("refused", counts.refused()),
+        std::pair("policy_taken", counts.policy_taken())}) {
+    if (n != 0) absl::StrAppend(&out, out.empty() ? "" : ", ", name, " ", n);
   }
-  void AppendTo(std::string* out) const {
-    for (const std::vector<std::string>& row : rows_) {
-      std::string line = indent_;
-      for (size_t i = 0; i < row.size(); ++i) {
-        absl::StrAppend(&line, row[i], std::string(widths_[i] - row[i].size() + 2, ' '));
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      absl::StrAppend(out, line, "\n");
+  return out.empty() ? "-" : out;
+}
+
+void AppendFigures(const v1::PlugState& state, std::string* out) {
+  if (!state.steps().empty()) {
+    Table table("  ");
+    table.Row({"OPERATION", "PHASE", "CALLED", "PASSED", "NOT PASSED"});
+    for (const v1::StepCounts& c : state.steps()) {
+      table.Row({Printable(c.operation()), PhaseName(c.phase()), absl::StrCat(c.called()),
+                 absl::StrCat(c.passed()), NotPassed(c)});
     }
+    table.AppendTo(out);
   }
-
- private:
-  const std::string indent_;
-  std::vector<size_t> widths_;
-  std::vector<std::vector<std::string>> rows_;
-};
+  for (const v1::Latency& l : state.latencies()) {
+    absl::StrAppendFormat(out,
+                          "  %s took us: mean %.1f, p50 %.1f, p90 %.1f, p99 %.1f, max %.1f, of %d "
+                          "timed\n",
+                          PhaseName(l.phase()), l.mean_us(), l.p50_us(), l.p90_us(), l.p99_us(),
+                          l.max_us(), l.count());
+  }
+}
 
 void AppendPlug(const v1::PlugState& state, std::string* out) {
   const v1::Plug& plug = state.plug();
@@ -75,10 +80,17 @@ void AppendPlug(const v1::PlugState& state, std::string* out) {
     }
     table.AppendTo(out);
   }
-  if (!state.counters().empty()) {
+  AppendFigures(state, out);
+  // The sums over all operations tell nothing new beside the figures.
+  const auto is_sum = [&](const v1::FilterCounter& c) {
+    return !state.steps().empty() && c.operation().empty() &&
+           (c.name() == "bounced" || c.name() == "raised" || c.name() == "failed");
+  };
+  if (!std::all_of(state.counters().begin(), state.counters().end(), is_sum)) {
     Table table("  ");
     table.Row({"OPERATION", "COUNTER", "VALUE"});
     for (const v1::FilterCounter& c : state.counters()) {
+      if (is_sum(c)) continue;
       table.Row({c.operation().empty() ? "-" : Printable(c.operation()), Printable(c.name()),
                  absl::StrCat(c.value())});
     }
@@ -95,6 +107,8 @@ std::string StateText(uint64_t revision,
 }
 
 }  // namespace
+
+std::string PhaseName(v1::Phase phase) { return phase == v1::PHASE_DOWN ? "down" : "up"; }
 
 std::string RenderJson(const google::protobuf::Message& message, bool pretty) {
   google::protobuf::util::JsonPrintOptions options;

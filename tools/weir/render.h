@@ -19,6 +19,9 @@ namespace weir::tools {
 // With a trailing newline; on one line unless `pretty`.
 std::string RenderJson(const google::protobuf::Message& message, bool pretty);
 
+// "up", "down".
+std::string PhaseName(control::v1::Phase phase);
+
 // Text, with a trailing newline.
 std::string RenderApply(const control::v1::ApplyResponse& response);
 std::string RenderList(const control::v1::ListResponse& response);

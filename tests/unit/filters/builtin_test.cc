@@ -6,14 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "filters/builtin/operation_table.h"
 #include "filters/log_line.h"
+#include "filters/operation_table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/filters/builtin_fixture.h"
 
 namespace weir::filters {
 namespace {
+
+using Table = OperationTable<4>;
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -104,28 +106,28 @@ TEST_F(BuiltinTest, CountLumpsOperationsBeyondItsLimitTogether) {
   Commit({MapUp("p", "*", "count")});
   for (int i = 0; i < 1000; ++i) Call("op" + std::to_string(i));
   auto counters = Counters();
-  EXPECT_EQ(counters.size(), 11u * OperationTable::kCounters);
+  EXPECT_EQ(counters.size(), 11u * 4);
   EXPECT_EQ(counters["op9.requests"], 1u);
   EXPECT_EQ(counters["(other).requests"], 990u);
 }
 
 TEST_F(BuiltinTest, CountTellsAThousandAndTwentyFourOperationsApartUnlessSetOtherwise) {
-  auto table = std::make_unique<OperationTable>(1024);
+  auto table = std::make_unique<Table>(1024);
   for (int i = 0; i < 2000; ++i) table->Find("op" + std::to_string(i)).Add(0);
   const auto rows = table->Rows();
   ASSERT_EQ(rows.size(), 1025u);
-  EXPECT_EQ(rows.back().operation, OperationTable::kOther);
+  EXPECT_EQ(rows.back().operation, kOtherOperations);
   EXPECT_EQ(rows.back().values[0], 2000u - 1024u);
 }
 
 TEST_F(BuiltinTest, CountGivesEnormousNamesNoRow) {
-  auto table = std::make_unique<OperationTable>(10);
+  auto table = std::make_unique<Table>(10);
   table->Find(std::string(1 << 20, 'x')).Add(0);
-  table->Find(std::string(OperationTable::kMaxName, 'y')).Add(0);
+  table->Find(std::string(Table::kMaxName, 'y')).Add(0);
   const auto rows = table->Rows();
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0].operation, std::string(OperationTable::kMaxName, 'y'));
-  EXPECT_EQ(rows[1].operation, OperationTable::kOther);
+  EXPECT_EQ(rows[0].operation, std::string(Table::kMaxName, 'y'));
+  EXPECT_EQ(rows[1].operation, kOtherOperations);
 }
 
 TEST_F(BuiltinTest, CountRefusesABadLimit) {

@@ -55,7 +55,12 @@ class ClientSide : public RegistryTest,
     target_ = client_.To({endpoint_});
   }
   ~ClientSide() override {
-    for (std::thread& t : threads_) t.join();
+    std::vector<std::thread> threads;
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      threads.swap(threads_);
+    }
+    for (std::thread& t : threads) t.join();
   }
 
   // Makes the call and waits for it.
@@ -246,6 +251,36 @@ TEST_P(ClientSide, AFilterThatDropsOrThrowsFailsTheCall) {
   EXPECT_EQ(executed_, 0);
   EXPECT_EQ(call.exception().id, orb::ExceptionId::kNoPermission);
   EXPECT_EQ(call.exception().minor, static_cast<uint32_t>(orb::WeirMinor::kFilterFailed));
+}
+
+TEST_P(ClientSide, CallsAreCountedTimedAndRecordedAsOnTheServersSide) {
+  Commit({PlugOn("p", "all"), MapUp("p", "*", "a"), MapDown("p", "ping", "b")});
+  registry_.tracer()->Extend(Tracer::kTiming, kSecond);
+  registry_.tracer()->Extend(Tracer::kRecording, kSecond);
+  for (int i = 0; i < 3; ++i) {
+    TestCall call("ping", 41);
+    Make(&call);
+    EXPECT_EQ(call.result(), 42);
+  }
+  EXPECT_TRUE(registry_.Drain(kNoDeadline).ok());
+  const PlugFigures figures = registry_.Figures("p");
+  ASSERT_EQ(figures.steps.size(), 2u);
+  EXPECT_EQ(figures.steps[0].counts.called(), 3u);
+  EXPECT_EQ(figures.steps[1].counts.called(), 3u);
+  EXPECT_EQ(figures.up_took.count(), 3u);
+  EXPECT_EQ(figures.down_took.count(), 3u);
+  std::vector<std::shared_ptr<const CallRecord>> records;
+  EXPECT_TRUE(orb::Eventually([&] {
+    records = registry_.tracer()->ring().Latest(10).calls;
+    return records.size() == 3;
+  }));
+  for (const auto& record : records) {
+    EXPECT_EQ(record->operation, "ping");
+    EXPECT_EQ(record->object_key, "test");
+    EXPECT_EQ(record->status, "NO_EXCEPTION");
+    ASSERT_EQ(record->steps.size(), 2u);
+    EXPECT_EQ(record->steps[1].method, "b");
+  }
 }
 
 TEST_P(ClientSide, ManyCallsAtATimeEachGetTheirOwn) {

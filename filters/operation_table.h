@@ -1,4 +1,5 @@
-// A set of counters for each operation that is called, up to a limit.
+// A set of counters for each operation, up to a limit: for names that come from peers, which must
+// not fill memory, and for anything else that is counted by operation.
 //
 // Finding one takes no lock, and allocates only when an operation is met for the first time.
 // Counters are kept in several places, so that threads do not share a cache line, and added up when
@@ -6,8 +7,8 @@
 //
 // Thread safety: safe for concurrent use.
 
-#ifndef WEIR_FILTERS_BUILTIN_OPERATION_TABLE_H_
-#define WEIR_FILTERS_BUILTIN_OPERATION_TABLE_H_
+#ifndef WEIR_FILTERS_OPERATION_TABLE_H_
+#define WEIR_FILTERS_OPERATION_TABLE_H_
 
 #include <array>
 #include <atomic>
@@ -22,16 +23,19 @@
 
 namespace weir::filters {
 
+// Those without a row of their own are counted here.
+inline constexpr std::string_view kOtherOperations = "(other)";
+
+// `kCounters` counters for each operation. Instantiated in the .cc file.
+template <size_t kCounters>
 class OperationTable {
  public:
-  static constexpr size_t kCounters = 4;
   using Values = std::array<uint64_t, kCounters>;
 
   struct Row {
-    std::string operation;  // kOther for those without a row of their own
+    std::string operation;  // may be kOtherOperations
     Values values;
   };
-  static constexpr std::string_view kOther = "(other)";
   // Stops a peer from filling memory with a few enormous names.
   static constexpr size_t kMaxName = 255;
 
@@ -41,10 +45,13 @@ class OperationTable {
   OperationTable(const OperationTable&) = delete;
   OperationTable& operator=(const OperationTable&) = delete;
 
-  // The counters of `operation`, one of which Add increases by one.
+  // The counters of `operation`, one of which Add increases by one: a load and a store.
   class Counters {
    public:
-    void Add(size_t counter);
+    void Add(size_t counter) {
+      const size_t index = ThreadIndex();
+      AddToPlace<uint64_t>(&shards_[index].values[counter], index, 1);
+    }
 
    private:
     friend class OperationTable;
@@ -55,6 +62,7 @@ class OperationTable {
 
     std::array<Shard, kThreadIndices> shards_;
   };
+  // Lives as long as the table.
   Counters& Find(std::string_view operation);
 
   // In order of operation; without (other) if it has counted nothing.
@@ -75,6 +83,9 @@ class OperationTable {
   Counters other_;
 };
 
+extern template class OperationTable<4>;
+extern template class OperationTable<16>;
+
 }  // namespace weir::filters
 
-#endif  // WEIR_FILTERS_BUILTIN_OPERATION_TABLE_H_
+#endif  // WEIR_FILTERS_OPERATION_TABLE_H_

@@ -1,4 +1,4 @@
-#include "filters/builtin/operation_table.h"
+#include "filters/operation_table.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,12 +14,8 @@ constexpr size_t kMaxProbes = 64;
 
 }  // namespace
 
-void OperationTable::Counters::Add(size_t counter) {
-  const size_t index = ThreadIndex();
-  AddToPlace<uint64_t>(&shards_[index].values[counter], index, 1);
-}
-
-OperationTable::Values OperationTable::Counters::Sum() const {
+template <size_t kCounters>
+auto OperationTable<kCounters>::Counters::Sum() const -> Values {
   Values sum{};
   for (const Shard& shard : shards_) {
     for (size_t i = 0; i < kCounters; ++i) {
@@ -29,16 +25,19 @@ OperationTable::Values OperationTable::Counters::Sum() const {
   return sum;
 }
 
-OperationTable::OperationTable(size_t limit)
+template <size_t kCounters>
+OperationTable<kCounters>::OperationTable(size_t limit)
     : limit_(limit),
       mask_(std::bit_ceil(limit * 4) - 1),
       cells_(new std::atomic<Entry*>[mask_ + 1]()) {}
 
-OperationTable::~OperationTable() {
+template <size_t kCounters>
+OperationTable<kCounters>::~OperationTable() {
   for (size_t i = 0; i <= mask_; ++i) delete cells_[i].load(std::memory_order_relaxed);
 }
 
-OperationTable::Counters& OperationTable::Find(std::string_view operation) {
+template <size_t kCounters>
+auto OperationTable<kCounters>::Find(std::string_view operation) -> Counters& {
   if (operation.size() > kMaxName) return other_;
   const size_t hash = absl::Hash<absl::string_view>()(ToAbsl(operation));
   for (size_t probe = 0; probe < kMaxProbes; ++probe) {
@@ -63,7 +62,8 @@ OperationTable::Counters& OperationTable::Find(std::string_view operation) {
   return other_;
 }
 
-std::vector<OperationTable::Row> OperationTable::Rows() const {
+template <size_t kCounters>
+auto OperationTable<kCounters>::Rows() const -> std::vector<Row> {
   std::vector<Row> rows;
   for (size_t i = 0; i <= mask_; ++i) {
     const Entry* entry = cells_[i].load(std::memory_order_acquire);
@@ -72,8 +72,11 @@ std::vector<OperationTable::Row> OperationTable::Rows() const {
   std::sort(rows.begin(), rows.end(),
             [](const Row& a, const Row& b) { return a.operation < b.operation; });
   const Values other = other_.Sum();
-  if (other != Values{}) rows.push_back(Row{std::string(kOther), other});
+  if (other != Values{}) rows.push_back(Row{std::string(kOtherOperations), other});
   return rows;
 }
+
+template class OperationTable<4>;
+template class OperationTable<16>;
 
 }  // namespace weir::filters
