@@ -181,12 +181,23 @@ wait_for_filter connected
 show 0 weir map keep unbind --up check --enable
 through 0 bind keep-pump "corbaloc::1.2@127.0.0.1:$names_port/NameService"
 through 0 bind spare "corbaloc::1.2@127.0.0.1:$names_port/NameService"
+show 0 weir calls --record 5m
 note "One call passes, the other bounces, by what their bodies say:"
 through 0 unbind spare
 through 1 unbind keep-pump
 refused
 note "The filter said:"
 grep refused "$work/keep.out" | sed 's/^/  /'
+# explain_last: tells of the last unbind that was recorded.
+explain_last() {
+  local id
+  id=$(weir calls -o json | "$PYTHON" -c '
+import json, sys
+print([c["call"] for c in json.load(sys.stdin)["calls"] if c["operation"] == "unbind"][-1])')
+  show 0 weir explain "$id"
+}
+note "And what the gateway knows of the call:"
+explain_last
 printf '%s$ kill -9 %s%s\n' "$bold" "$filter_pid" "$plain"
 disown "$filter_pid"  # or the shell would tell of its end
 kill -9 "$filter_pid"
@@ -195,6 +206,7 @@ wait_for_filter disconnected
 note "No filter, no verdict: the plug's policy is \`closed\`, so every unbind is refused, and the rest goes on."
 through 1 unbind valve
 refused
+explain_last
 through 0 list
 show 0 weir list keep
 show 0 weir unplug keep --drain
