@@ -1,14 +1,12 @@
 #include "tools/bench/floor.h"
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "base/strings.h"
 #include "tools/bench/bare_ping.h"
 #include "tools/bench/echo_client.h"
+#include "tools/bench/folder.h"
 #include "tools/bench/omni_ping.h"
 #include "tools/bench/weir_server.h"
 #include "tools/weir/orb_setup.h"
@@ -32,23 +30,6 @@ constexpr const char* kPass = "in-process filter, pass";
 constexpr const char* kBounce = "in-process filter, bounce";
 constexpr const char* kPassMore = "nine in-process filters, pass";
 constexpr const char* kGateway = "through the gateway, tcp";
-
-// A folder for Unix sockets, gone with its owner.
-class Folder {
- public:
-  Folder() {
-    char path[] = "/tmp/weir-bench-XXXXXX";
-    if (mkdtemp(path) != nullptr) path_ = path;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Calls of an echo server with certain filters plugged.
 class Filtered : public Contender {

@@ -1,5 +1,7 @@
 #include "tools/bench/report.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 
@@ -27,12 +29,16 @@ std::string BudgetText(const Row& row) {
 }  // namespace
 
 std::string RenderTable(const Report& report) {
-  std::string out = absl::StrFormat("%-34s %8s  %-24s %-21s  %s\n", "", "us/call", "compared with",
-                                    "ratio  quartiles", "budget");
+  const bool published = std::any_of(report.rows.begin(), report.rows.end(),
+                                     [](const Row& row) { return row.published.has_value(); });
+  std::string out =
+      absl::StrFormat("%-34s %8s  %-24s %-21s  %-8s  %s\n", "", "us/call", "compared with",
+                      "ratio  quartiles", "budget", published ? "published" : "");
   for (const Row& row : report.rows) {
     std::string line =
-        absl::StrFormat("%-34s %8.2f  %-24s %-21s  %s", row.name, row.nanos.median / 1000, row.base,
-                        RatioText(row), BudgetText(row));
+        absl::StrFormat("%-34s %8.2f  %-24s %-21s  %-8s  %s", row.name, row.nanos.median / 1000,
+                        row.base, RatioText(row), BudgetText(row),
+                        row.published.has_value() ? absl::StrFormat("%.1f", *row.published) : "");
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
@@ -61,6 +67,9 @@ std::string RenderJson(const Report& report) {
                             row.ratio.low, row.ratio.high);
     }
     if (row.budget.has_value()) absl::StrAppendFormat(&out, ",\"budget\":%g", *row.budget);
+    if (row.published.has_value()) {
+      absl::StrAppendFormat(&out, ",\"published\":%g", *row.published);
+    }
     out += "}";
     separator = ",";
   }

@@ -21,6 +21,8 @@ struct Row {
   Summary ratio;
   bool ratio_in_nanos = false;
   std::optional<double> budget;
+  // The same ratio of the filter framework that this one descends from.
+  std::optional<double> published;
 };
 
 struct Report {

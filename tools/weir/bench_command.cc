@@ -10,15 +10,22 @@
 
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
+#include "tools/bench/filtered.h"
 #include "tools/bench/floor.h"
 
 namespace weir::tools {
 namespace {
 
-struct FloorFlags {
-  bench::FloorOptions options;
+// What all benchmarks take.
+struct RunFlags {
+  bench::InterleaveOptions interleave;
   std::vector<int> cpus;
   bool not_pinned = false;
+};
+
+struct FloorFlags {
+  RunFlags run;
+  std::string omni_peers;
 };
 
 // Binds this process, and so the children to come, to certain CPUs; to the first one it may use if
@@ -42,29 +49,28 @@ absl::Status Pin(const std::vector<int>& cpus) {
                                            "which CPUs there are"));
 }
 
-absl::Status RunFloor(const FloorFlags& flags, CommandContext* context) {
+// Measures pinned, and shows the report.
+template <typename Measure>
+absl::Status Run(const RunFlags& flags, CommandContext* context, const Measure& measure) {
   if (!flags.not_pinned) {
     if (absl::Status s = Pin(flags.cpus); !s.ok()) return s;
   }
-  absl::StatusOr<bench::Report> report = bench::MeasureFloor(flags.options);
+  absl::StatusOr<bench::Report> report = measure();
   if (!report.ok()) return report.status();
   context->out << (context->json ? bench::RenderJson(*report) : bench::RenderTable(*report));
   return absl::OkStatus();
 }
 
-void AddFloorCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* const command = app->add_subcommand(
-      "floor", "Direct calls, filters and the gateway against a bare ping-pong and omniORB");
-  const auto flags = std::make_shared<FloorFlags>();
+void AddRunOptions(CLI::App* command, RunFlags* flags) {
   command
-      ->add_option("--batches", flags->options.interleave.rounds,
+      ->add_option("--batches", flags->interleave.rounds,
                    "Batches of each contender, interleaved with the others'")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--calls", flags->options.interleave.calls, "Calls in a batch")
+  command->add_option("--calls", flags->interleave.calls, "Calls in a batch")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--seed", flags->options.interleave.seed, "Of the order of the batches")
+  command->add_option("--seed", flags->interleave.seed, "Of the order of the batches")
       ->capture_default_str();
   CLI::Option* const pin =
       command
@@ -78,19 +84,48 @@ void AddFloorCommand(CLI::App* app, CommandContext* context) {
                  "Leave the placement to the kernel: pairs of processes then land on one CPU or on "
                  "two, a matter of chance that outweighs the rest")
       ->excludes(pin);
+}
+
+constexpr char kHowToRead[] =
+    "Starts all servers itself, on free ports, and ends them. Compare ratios, not times; both "
+    "change\nwith the load of the machine, ratios much less. Build with --config=opt.\n";
+
+void AddFloorCommand(CLI::App* app, CommandContext* context) {
+  CLI::App* const command = app->add_subcommand(
+      "floor", "Direct calls, filters and the gateway against a bare ping-pong and omniORB");
+  const auto flags = std::make_shared<FloorFlags>();
+  AddRunOptions(command, &flags->run);
   command
-      ->add_option("--omni-peers", flags->options.omni_peers,
+      ->add_option("--omni-peers", flags->omni_peers,
                    "Folder of omni_echo_server and omni_bench_client, if not beside this program")
       ->type_name("DIR");
   AddOutputOption(command, context);
-  AddExamples(
-      command,
-      "bazel build --config=opt //tools:weir //tools:bench_peers\n"
-      "bazel-bin/tools/weir/weir bench floor\n"
-      "weir bench floor --batches 200 --calls 200 -o json",
-      "Starts all servers itself, on free ports, and ends them. Compare ratios, not times; "
-      "both change\nwith the load of the machine, ratios much less. Build with --config=opt.\n");
-  command->callback([flags, context] { context->status = RunFloor(*flags, context); });
+  AddExamples(command,
+              "bazel build --config=opt //tools:weir //tools:bench_peers\n"
+              "bazel-bin/tools/weir/weir bench floor\n"
+              "weir bench floor --batches 200 --calls 200 -o json",
+              kHowToRead);
+  command->callback([flags, context] {
+    context->status = Run(flags->run, context, [&] {
+      return bench::MeasureFloor({flags->run.interleave, flags->omni_peers});
+    });
+  });
+}
+
+void AddFilteredCommand(CLI::App* app, CommandContext* context) {
+  CLI::App* const command = app->add_subcommand(
+      "filtered", "Filters in the server, in another process and in the client; beta messages");
+  const auto flags = std::make_shared<RunFlags>();
+  AddRunOptions(command, flags.get());
+  AddOutputOption(command, context);
+  AddExamples(command,
+              "weir bench filtered\n"
+              "weir bench filtered --batches 20 -o json",
+              kHowToRead);
+  command->callback([flags, context] {
+    context->status =
+        Run(*flags, context, [&] { return bench::MeasureFiltered(flags->interleave); });
+  });
 }
 
 }  // namespace
@@ -99,6 +134,7 @@ void AddBenchCommand(CLI::App* app, CommandContext* context) {
   CLI::App* const command = app->add_subcommand("bench", "Measure what calls and filters cost");
   command->require_subcommand(1);
   AddFloorCommand(command, context);
+  AddFilteredCommand(command, context);
 }
 
 }  // namespace weir::tools
