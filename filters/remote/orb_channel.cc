@@ -24,6 +24,7 @@ class OrbCall : public orb::Invocation {
     message_.operation = what_ == What::kDescribe ? "describe" : "judge";
     message_.body.bytes = arguments.view();
     message_.deadline = deadline;
+    hurried = true;  // calls that are judged bring their threads here
     request = &message_;
     orb->invoker().Start(target_, this);
   }

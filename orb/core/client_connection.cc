@@ -60,8 +60,9 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
     return true;
   }
   const uint32_t id = *id_out = *reserved;
+  const bool cancellable = call->cancellable;
   bool cancelled = false;
-  if (call->cancellable) {
+  if (cancellable) {
     MutexLock lock(&call->mu_);
     call->connection_ = Ref<ClientConnection>::Share(this);
     call->wire_id_ = id;
@@ -86,8 +87,8 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
   const Output::Result sent = output_.Write(out->view());
   if (sent == Output::Result::kSent && !closed_.load()) [[likely]] {
     if (oneway && pending_.Take(id) != nullptr) EndAttempt(call, Outcome::kReply, "");
-    if (cancelled) [[unlikely]]
-      Cancel(id, Outcome::kCancelled);
+    if (cancellable && (cancelled || pending_.NotedCancelled(id))) [[unlikely]]
+      CancelSent(id);
     return true;
   }
   // Broken, or closed meanwhile. Whoever closed it may have ended our call with the others; if not,
@@ -364,12 +365,23 @@ bool ClientConnection::ReadAlone(uint32_t id) {
 }
 
 void ClientConnection::Cancel(uint32_t id, Outcome outcome) {
+  pending_.NoteCancelled(id);
   Invocation* const call = pending_.Take(id);
   if (call == nullptr) return;
+  WriteCancel(id);
+  EndAttempt(call, outcome, "");
+}
+
+void ClientConnection::CancelSent(uint32_t id) {
+  Invocation* const call = pending_.Take(id);
+  WriteCancel(id);
+  if (call != nullptr) EndAttempt(call, Outcome::kCancelled, "");
+}
+
+void ClientConnection::WriteCancel(uint32_t id) {
   BufferLease out;
   codec_->EncodeCancel(id, minor_.load(std::memory_order_relaxed), out.get());
   output_.Write(out->view());
-  EndAttempt(call, outcome, "");
 }
 
 void ClientConnection::CheckDeadlines(Nanos now) {

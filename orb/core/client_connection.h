@@ -121,6 +121,9 @@ class ClientConnection : public RefCounted, public EventHandler {
   void ReadLast();
   void Sleep(Invocation* call, Nanos deadline);
   void EndAttempt(Invocation* call, Invocation::Outcome outcome, std::string_view why);
+  // A call whose request has just left was cancelled before that.
+  void CancelSent(uint32_t id);
+  void WriteCancel(uint32_t id);
   std::string CloseReason() const;
 
   const ClientContext* const context_;

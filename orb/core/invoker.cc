@@ -144,6 +144,7 @@ void Invoker::Exchange(Invocation* call) {
 
 void Invoker::UpDone(Invocation* call, bool answered) {
   if (answered) return Complete(call);
+  call->hurried = true;  // whose thread this is we do not know
   Run(call, /*patience=*/false);
 }
 

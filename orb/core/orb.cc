@@ -27,14 +27,22 @@ void Orb::End() {
   // What the threads were about to open or to answer meanwhile.
   server_.Abort();
   if (invoker_ != nullptr) invoker_->Close();
-  reactor_.Drain();
-  if (gate_ == nullptr) return;
-  // Calls that wait for filters refer to us. Those that go on may have posted work.
-  while (gate_->LetGo() != 0) {
+  // Calls that wait for filters refer to us. Those that are let go may have posted work, which may
+  // wait in its turn.
+  size_t waiting;
+  do {
+    waiting = LetGo();
     reactor_.Drain();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (waiting != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  } while (waiting != 0 || LetGo() != 0);
+}
+
+size_t Orb::LetGo() {
+  size_t waiting = 0;
+  for (Gate* const gate : {gate_, outgoing_gate_}) {
+    if (gate != nullptr) waiting += gate->LetGo();
   }
-  reactor_.Drain();
+  return waiting;
 }
 
 void Orb::AddTransport(std::unique_ptr<Transport> transport) {

@@ -84,6 +84,8 @@ class Orb {
   Transport* FindTransport(std::string_view name) const;
   // Ends whatever is left, and the threads.
   void End();
+  // As Gate::LetGo, of all gates.
+  size_t LetGo();
 
   const OrbOptions options_;
   Gate* const gate_;

@@ -42,6 +42,7 @@ std::optional<uint32_t> PendingTable::Reserve(Invocation* call, Nanos deadline) 
         // 16 bits that are never all zero, so that no id is 0.
         slot.generation = slot.generation < 0xffff ? slot.generation + 1 : 1;
         slot.call = call;
+        slot.cancelled.store(0, std::memory_order_relaxed);
         slot.deadline.store(deadline, std::memory_order_relaxed);
         return (slot.generation << kSlotBits | (c * kChunk + bit)) << 1;
       }
@@ -77,7 +78,7 @@ Invocation* PendingTable::Take(uint32_t id) {
   if (chunk == nullptr || id == 0) return nullptr;
   Slot& slot = chunk->slots[index % kChunk];
   uint32_t expected = id;
-  if (!slot.id.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) return nullptr;
+  if (!slot.id.compare_exchange_strong(expected, 0)) return nullptr;
   Invocation* const call = slot.call;
   Free(id);
   return call;
@@ -87,6 +88,20 @@ bool PendingTable::Waiting(uint32_t id) const {
   const uint32_t index = (id >> 1) % kSlots;
   const Chunk* const chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
   return chunk != nullptr && chunk->slots[index % kChunk].id.load(std::memory_order_acquire) == id;
+}
+
+// Sequentially consistent, as Publish and Take are: one who took too early has left its note before
+// the sender looks.
+void PendingTable::NoteCancelled(uint32_t id) {
+  const uint32_t index = (id >> 1) % kSlots;
+  Chunk* const chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+  if (chunk != nullptr) chunk->slots[index % kChunk].cancelled.store(id);
+}
+
+bool PendingTable::NotedCancelled(uint32_t id) const {
+  const uint32_t index = (id >> 1) % kSlots;
+  const Chunk* const chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+  return chunk != nullptr && chunk->slots[index % kChunk].cancelled.load() == id;
 }
 
 void PendingTable::ForEach(const std::function<void(uint32_t, Nanos)>& visit) const {

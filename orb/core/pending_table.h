@@ -39,6 +39,10 @@ class PendingTable {
   // The call that waits for `id`, no longer waiting; null if there is none (any more).
   Invocation* Take(uint32_t id);
   bool Waiting(uint32_t id) const;
+  // A call may be cancelled between Reserve and its request's way out, when a cancellation would
+  // be too early. A note of that is left, which the sender then finds.
+  void NoteCancelled(uint32_t id);
+  bool NotedCancelled(uint32_t id) const;
   // Lets no call in any more, if there is none now; returns whether there is none.
   bool SealIfEmpty();
   bool sealed() const { return (count_.load() & kSealed) != 0; }
@@ -58,6 +62,7 @@ class PendingTable {
   struct Slot {
     // The id that waits here, or 0 (never an id that is given out) if none does.
     std::atomic<uint32_t> id{0};
+    std::atomic<uint32_t> cancelled{0};  // an id
     std::atomic<Nanos> deadline{kNoDeadline};
     Invocation* call = nullptr;  // written before `id`, read by the one who has swapped it out
     uint32_t generation = 0;     // of the slot's owner, between taking its bit and freeing it
