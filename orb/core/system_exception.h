@@ -89,7 +89,7 @@ enum class WeirMinor : uint32_t {
   kNoReply = kWeirVmcid | 14,          // INTERNAL: a servant dropped the call unanswered
   kNoUsableAddress =
       kWeirVmcid | 15,        // TRANSIENT: no address of the reference is of a known transport
-  kDenied = kWeirVmcid | 16,  // any, from the `deny` filter
+  kDenied = kWeirVmcid | 16,  // any, from a shipped filter that refuses, fails or replaces
   kFilterFailed = kWeirVmcid | 17,    // NO_PERMISSION or TRANSIENT: a filter could not decide
   kAlignment = kWeirVmcid | 18,       // MARSHAL: a body cannot be moved between GIOP versions
   kForwardRefused = kWeirVmcid | 19,  // TRANSIENT: policy forbids following a LOCATION_FORWARD
