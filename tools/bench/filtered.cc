@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "filters/builtin/builtin.h"
 #include "filters/registry.h"
+#include "tools/bench/at_server.h"
 #include "tools/bench/echo_client.h"
 #include "tools/bench/folder.h"
 #include "tools/bench/weir_server.h"
@@ -24,23 +25,7 @@ constexpr double kPublishedPass = 2.5;
 constexpr double kPublishedBounce = 1.6;
 constexpr double kPublishedDisabled = 2.0;
 
-// Calls of an echo server with certain filters plugged in the server.
-class AtServer : public Contender {
- public:
-  AtServer(WeirServer* server, Filters filters, std::unique_ptr<EchoClient> client)
-      : server_(server), filters_(std::move(filters)), client_(std::move(client)) {}
-  absl::StatusOr<Nanos> Run(int calls) override {
-    if (absl::Status s = server_->Plug(filters_); !s.ok()) return s;
-    return client_->Run(calls);
-  }
-
- private:
-  WeirServer* const server_;
-  const Filters filters_;
-  const std::unique_ptr<EchoClient> client_;
-};
-
-// The same with filters in this process, around the calls that it makes.
+// Calls of an echo server with filters in this process, around the calls that it makes.
 class AtClient : public Contender {
  public:
   AtClient(filters::Registry* registry, WeirServer* server, filters::ChangeSet changes,

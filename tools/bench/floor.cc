@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "tools/bench/at_server.h"
 #include "tools/bench/bare_ping.h"
 #include "tools/bench/echo_client.h"
 #include "tools/bench/folder.h"
@@ -30,23 +31,6 @@ constexpr const char* kPass = "in-process filter, pass";
 constexpr const char* kBounce = "in-process filter, bounce";
 constexpr const char* kPassMore = "nine in-process filters, pass";
 constexpr const char* kGateway = "through the gateway, tcp";
-
-// Calls of an echo server with certain filters plugged.
-class Filtered : public Contender {
- public:
-  Filtered(WeirServer* server, Filters filters, std::unique_ptr<EchoClient> client)
-      : server_(server), filters_(std::move(filters)), client_(std::move(client)) {}
-
-  absl::StatusOr<Nanos> Run(int calls) override {
-    if (absl::Status s = server_->Plug(filters_); !s.ok()) return s;
-    return client_->Run(calls);
-  }
-
- private:
-  WeirServer* const server_;
-  const Filters filters_;
-  const std::unique_ptr<EchoClient> client_;
-};
 
 class Floor {
  public:
@@ -103,7 +87,7 @@ class Floor {
       if (!client.ok()) return client.status();
       (*client)->set_expect(expect);
       contenders_.emplace_back(
-          name, std::make_unique<Filtered>(echo_.get(), filters, *std::move(client)));
+          name, std::make_unique<AtServer>(echo_.get(), filters, *std::move(client)));
     }
     return absl::OkStatus();
   }
