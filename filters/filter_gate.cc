@@ -3,6 +3,7 @@
 #include <bit>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "filters/log_line.h"
 
@@ -22,6 +23,17 @@ orb::Completion CompletionOf(const orb::Call& call, bool bounced) {
       return orb::Completion::kMaybe;
   }
 }
+
+constexpr size_t kMostRedirects = 4;
+// Of an object without filters.
+const Chain kNoFilters;
+
+struct RedirectedFrom {
+  const Chain* chain;
+  uint32_t passed;
+};
+// GateState::redirects.
+using Redirects = std::vector<RedirectedFrom>;
 
 // The step that has suspended the call's phase.
 const Step& SuspendedAt(orb::Call& call) {
@@ -72,10 +84,47 @@ orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t 
     } catch (...) {
       return FailUp(call, step, kUnknownThrown);
     }
+    if (verdict == Verdict::kRedirect) [[unlikely]]
+      return Redirected(call, step);
     if (UpEnded(call, step, verdict) != Outcome::kPass) return Outcome::kAnswer;
   }
   call.gate_state().passed = chain.size;
   return Outcome::kPass;
+}
+
+orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Step& step) {
+  Stepped(step, Phase::kUp, StepOutcome::kRedirected, call);
+  orb::GateState& state = call.gate_state();
+  state.passed = step.position;
+  if (state.redirects == nullptr) state.redirects = new Redirects;
+  auto* const redirects = static_cast<Redirects*>(state.redirects);
+  if (redirects->size() == kMostRedirects) {
+    LogLine line("redirect_loop");
+    line.Add("plug", step.plugged->plug.name);
+    line.Add("call", call.id());
+    line.Add("key", call.request().object_key);
+    line.Add("operation", call.request().operation);
+    logger_->Log(LogLevel::kWarning, line.view());
+    call.SetSystemException(
+        {orb::ExceptionId::kTransient, orb::WeirMinor::kRedirectLoop, orb::Completion::kNo});
+    return Outcome::kAnswer;
+  }
+  redirects->push_back({static_cast<const Chain*>(state.chain), state.passed});
+  const Chain* next =
+      SnapshotHolder::Held(state.hold).Find(call.request().object_key, call.request().operation);
+  if (next == nullptr) next = &kNoFilters;
+  state.chain = next;
+  return GoUp(call, *next, 0);
+}
+
+bool FilterGate::PopRedirect(orb::Call& call) {
+  orb::GateState& state = call.gate_state();
+  auto* const redirects = static_cast<Redirects*>(state.redirects);
+  if (redirects->empty()) return false;
+  state.chain = redirects->back().chain;
+  state.passed = redirects->back().passed;
+  redirects->pop_back();
+  return true;
 }
 
 orb::Gate::Outcome FilterGate::FailUp(orb::Call& call, const Step& step, std::string_view what) {
@@ -105,6 +154,9 @@ orb::Gate::Outcome FilterGate::GoDown(orb::Call& call, const Chain& chain, size_
       FailDown(call, chain, step, kUnknownThrown);
     }
   }
+  if (call.gate_state().redirects != nullptr && PopRedirect(call)) [[unlikely]] {
+    return GoDown(call, *static_cast<const Chain*>(call.gate_state().chain), 0);
+  }
   if (call.gate_state().trace != nullptr) [[unlikely]]
     tracer_->NoteReply(call);
   return Outcome::kPass;
@@ -112,7 +164,10 @@ orb::Gate::Outcome FilterGate::GoDown(orb::Call& call, const Chain& chain, size_
 
 void FilterGate::FailDown(orb::Call& call, const Chain& chain, const Step& step,
                           std::string_view what) {
-  Fail(step, Phase::kDown, CompletionOf(call, call.gate_state().passed < chain.size), what, call);
+  // A chain that has sent the call on does not know whether another one bounced it.
+  const orb::GateState& state = call.gate_state();
+  const bool bounced = state.redirects == nullptr && state.passed < chain.size;
+  Fail(step, Phase::kDown, CompletionOf(call, bounced), what, call);
 }
 
 orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase phase,
@@ -136,6 +191,11 @@ void FilterGate::Resume(orb::Call& call, Verdict verdict) {
   const Step& step = SuspendedAt(call);
   if (call.gate_state().down) {
     DownEnded(call, step, verdict);
+  } else if (verdict == Verdict::kRedirect) {
+    const Outcome outcome = Redirected(call, step);
+    if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
+    suspended_.fetch_sub(1, std::memory_order_release);
+    return;
   } else {
     UpEnded(call, step, verdict);
   }
@@ -189,6 +249,8 @@ void FilterGate::Release(orb::Call& call) {
   orb::GateState& state = call.gate_state();
   if (state.trace != nullptr) [[unlikely]]
     tracer_->End(call);
+  if (state.redirects != nullptr) [[unlikely]]
+    delete static_cast<Redirects*>(std::exchange(state.redirects, nullptr));
   SnapshotHolder::Release(std::exchange(state.hold, nullptr));
   state.chain = nullptr;
 }

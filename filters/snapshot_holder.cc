@@ -48,6 +48,10 @@ const void* SnapshotHolder::Reader::Hold() {
   return node_;
 }
 
+const Snapshot& SnapshotHolder::Held(const void* hold) {
+  return *static_cast<const Node*>(hold)->snapshot;
+}
+
 void SnapshotHolder::Release(const void* hold) {
   Node* const node = static_cast<Node*>(const_cast<void*>(hold));
   const size_t index = ThreadIndex();

@@ -55,6 +55,8 @@ class SnapshotHolder {
   };
 
   static void Release(const void* hold);
+  // What a reference, not yet released, refers to.
+  static const Snapshot& Held(const void* hold);
 
   // Makes `snapshot` current, and frees older ones that nobody uses.
   void Publish(std::shared_ptr<const Snapshot> snapshot);

@@ -47,6 +47,11 @@ def system_exception(name, minor=0, completed=v1.SystemException.COMPLETED_NO):
         system_exception=v1.SystemException(name=name, minor=minor, completed=completed))
 
 
+def redirect(object_key):
+    """Sends a request to another object of the same server; its own filters apply."""
+    return v1.Answer(redirect=object_key)
+
+
 def user_exception(body):
     """The same with a user exception: its repository id and members, encoded as v1.Body."""
     return v1.Answer(user_exception=body)

@@ -9,6 +9,7 @@
 #include "filters/builtin/message_log.h"
 #include "filters/builtin/rate_limit.h"
 #include "filters/builtin/replace.h"
+#include "filters/builtin/router.h"
 
 namespace weir::filters {
 
@@ -22,6 +23,7 @@ void AddBuiltinFilters(FilterKinds* kinds) {
   kinds->Add(NewMessageLogKind());
   kinds->Add(NewRateLimitKind());
   kinds->Add(NewReplaceKind());
+  kinds->Add(NewRouterKind());
 }
 
 }  // namespace weir::filters

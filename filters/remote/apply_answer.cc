@@ -68,6 +68,13 @@ Verdict ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call
       SetReply(orb::ReplyStatus::kUserException,
                answer.body ? *std::move(answer.body) : OwnedBody(), call);
       break;
+    case Answer::Kind::kRedirect:
+      if (!up) {
+        *refused = true;
+        return Verdict::kPass;
+      }
+      call->Redirect(std::move(answer.redirect));
+      return Verdict::kRedirect;
     case Answer::Kind::kSystemException:
     case Answer::Kind::kFailure:
       call->SetSystemException(answer.exception);

@@ -27,7 +27,14 @@ struct OwnedBody {
 };
 
 struct Answer {
-  enum class Kind : uint8_t { kPass, kResult, kUserException, kSystemException, kFailure };
+  enum class Kind : uint8_t {
+    kPass,
+    kResult,
+    kUserException,
+    kSystemException,
+    kFailure,
+    kRedirect,
+  };
 
   Kind kind = Kind::kPass;
   // kPass: in place of the call's, if set. kResult and kUserException: the reply's.
@@ -35,7 +42,8 @@ struct Answer {
   std::optional<std::string> operation;
   std::optional<std::vector<std::pair<uint32_t, std::string>>> contexts;
   orb::SystemException exception;
-  std::string failure;  // English, for the log
+  std::string failure;   // English, for the log
+  std::string redirect;  // the object key to go to
 };
 
 // One question that is being put. Views are valid during Channel::Ask only.

@@ -94,6 +94,10 @@ Answer FromProto(v1::Answer answer) {
       result.kind = Answer::Kind::kSystemException;
       result.exception = TakeException(answer.system_exception());
       return result;
+    case v1::Answer::kRedirect:
+      result.kind = Answer::Kind::kRedirect;
+      result.redirect = std::move(*answer.mutable_redirect());
+      return result;
     case v1::Answer::kFailure:
       result.kind = Answer::Kind::kFailure;
       result.failure = std::move(*answer.mutable_failure());
@@ -174,6 +178,9 @@ void ToProto(const Answer& answer, v1::Answer* out) {
       e->set_completed(static_cast<v1::SystemException::Completed>(answer.exception.completed));
       return;
     }
+    case Answer::Kind::kRedirect:
+      out->set_redirect(answer.redirect);
+      return;
     case Answer::Kind::kFailure:
       out->set_failure(answer.failure);
       return;

@@ -59,6 +59,12 @@ class HostedFilter::HostedCall : public orb::Call, private Suspension::Resumer {
 
   void Resume(orb::Call&, Verdict verdict) override {
     const bool up = question_.phase == Phase::kUp;
+    if (up && verdict == Verdict::kRedirect) {
+      Answer answer;
+      answer.kind = Answer::Kind::kRedirect;
+      answer.redirect = std::string(request_->object_key);
+      return End(std::move(answer));
+    }
     if (up && verdict == Verdict::kPass) return End(Passed(request_->body, request_->contexts));
     if (!up && verdict == Verdict::kPass && reply_.status == question_.status) {
       return End(Passed(reply_.body, reply_.contexts));

@@ -98,6 +98,7 @@ void Encode(const Answer& answer, cdr::Encoder* out) {
   out->WriteULong(answer.exception.minor);
   out->WriteOctet(static_cast<uint8_t>(answer.exception.completed));
   out->WriteString(answer.failure);
+  out->WriteOctetSequence(answer.redirect);
 }
 
 void Encode(const std::vector<MethodInfo>& methods, cdr::Encoder* out) {
@@ -135,7 +136,7 @@ absl::StatusOr<ReceivedQuestion> DecodeQuestion(cdr::Decoder* in) {
 absl::StatusOr<Answer> DecodeAnswer(cdr::Decoder* in) {
   Answer answer;
   const uint8_t kind = in->ReadOctet();
-  if (kind > static_cast<uint8_t>(Answer::Kind::kFailure)) in->Fail(cdr::DecodeError::kBadValue);
+  if (kind > static_cast<uint8_t>(Answer::Kind::kRedirect)) in->Fail(cdr::DecodeError::kBadValue);
   answer.kind = static_cast<Answer::Kind>(kind);
   const bool has_body = in->ReadBoolean();
   OwnedBody body = DecodeBody(in);
@@ -154,6 +155,7 @@ absl::StatusOr<Answer> DecodeAnswer(cdr::Decoder* in) {
   }
   answer.exception.completed = static_cast<orb::Completion>(completed);
   answer.failure = std::string(in->ReadString());
+  answer.redirect = std::string(in->ReadOctetSequence());
   if (absl::Status s = Check(*in, "answer"); !s.ok()) return s;
   return answer;
 }

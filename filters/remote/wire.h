@@ -13,14 +13,14 @@
 //       boolean response_expected; Contexts contexts; unsigned long status; Body body;
 //     };                                          // what `reads` leaves out is empty
 //     struct Answer {
-//       octet kind;                               // pass, result, user exception, system
-//       exception,
-//                                                 // failure
+//       octet kind;           // 0 pass, 1 result, 2 user exception, 3 system exception, 4 failure,
+//                             // 5 redirect
 //       boolean has_body; Body body;
 //       string operation;                         // empty: unchanged
 //       boolean has_contexts; Contexts contexts;
 //       string exception; unsigned long minor; octet completed;
 //       string failure;
+//       Octets redirect;  // an object key
 //     };
 //     interface Filter {                          // IDL:weir/Filter:1.0
 //       Methods describe(in string name);

@@ -46,6 +46,7 @@ struct GateState {
   bool down = false;            // the phase
   Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
   void* trace = nullptr;        // what the gate notes of the call, while somebody watches
+  void* redirects = nullptr;    // the chains that have sent the call on to another object
 };
 
 // For Call::id. Without a shared counter: a thread's number, then its own count.
@@ -103,6 +104,13 @@ class Call {
   // The dispatcher says: a servant that may block is about to run on this thread. Returns a token
   // for whoever lent the thread (a connection, which may pass its input on to another one), or 0.
   virtual uint32_t BeginUpcall() { return 0; }
+
+  // Sends the call to the object of another key: an up filter's verdict. The caller does not learn.
+  void Redirect(std::string key) {
+    request_->object_key = Keep(std::move(key));
+    redirected_ = true;
+  }
+  bool redirected() const { return redirected_; }
 
   // By the gate, for a phase that it has suspended: the phase is over. Goes on on this thread.
   virtual void ResumeUp(bool answered) = 0;
@@ -163,6 +171,7 @@ class Call {
   bool alone_ = false;
   bool resumed_ = false;
   bool locate_ = false;
+  bool redirected_ = false;
   cdr::ByteBuffer body_;
   std::vector<std::unique_ptr<const std::string>> kept_;
 };

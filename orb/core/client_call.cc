@@ -52,6 +52,7 @@ void ClientCall::Attach(Invoker* invoker, Gate* gate, Invocation* invocation) {
   call->request_ = invocation->request;
   call->peer_ = &invocation->target_->peer();
   call->id_ = NextCallId();
+  call->keep_key_ = invocation->keep_key;
   call->operation_ = call->request_->operation;
   call->request_body_ = call->request_->body;
   if (!call->request_->contexts.empty()) call->contexts_ = call->request_->contexts;
@@ -66,12 +67,21 @@ Gate::Outcome ClientCall::Up() {
     outcome = WaitResumed() == kAnswered ? Gate::Outcome::kAnswer : Gate::Outcome::kPass;
   }
   answered_ = outcome == Gate::Outcome::kAnswer;
+  TakeRedirect();
   return outcome;
+}
+
+void ClientCall::TakeRedirect() {
+  if (!redirected_) return;
+  // To that key, at the same addresses.
+  invocation_->key_ = request_->object_key;
+  invocation_->keep_key = true;
 }
 
 void ClientCall::ResumeUp(bool answered) {
   if (invocation_->blocking_) return Wake(answered ? kAnswered : kPassed);
   answered_ = answered;
+  TakeRedirect();
   invoker_->UpDone(invocation_, answered);
 }
 
@@ -131,6 +141,9 @@ void ClientCall::Finish() {
   }
   if (gate_state_.hold != nullptr) gate_->Release(*this);
   invocation_->filtered_ = nullptr;
+  invocation_->keep_key = keep_key_;
+  if (redirected_) request_->object_key = {};  // what it was before is the invoker's affair
+  redirected_ = false;
 
   reply_.Clear();
   contexts_.clear();

@@ -42,6 +42,8 @@ class ClientCall : public Call {
   void ResumeUp(bool answered) override;
   void ResumeDown() override;
 
+  // A filter may have sent the call to another object.
+  void TakeRedirect();
   void Wake(uint32_t how);
   uint32_t WaitResumed();
   // The reply goes to the invocation, with memory of its own, and the request is as it was.
@@ -56,7 +58,8 @@ class ClientCall : public Call {
   bool answered_ = false;    // by an up filter
   cdr::ByteBuffer failure_;  // the exception that its status was made into, if it failed
   std::atomic<uint32_t> resumed_{kNot};
-  // Of the request, as the caller set it.
+  // As the caller set it.
+  bool keep_key_ = false;
   std::string_view operation_;
   Body request_body_;
   std::vector<ServiceContext> contexts_;

@@ -27,18 +27,29 @@ uint32_t Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
         return 0;
     }
   }
+  if (call->redirected() && !FindRedirected(&call, servant)) [[unlikely]]
+    return 0;
   return RunServant(**servant, std::move(call), /*lent=*/true);
 }
 
-void Dispatcher::Resume(CallRef call, const std::shared_ptr<Servant>& servant) {
-  if (servant->NeverBlocks()) {
-    RunServant(*servant, std::move(call), /*lent=*/false);
+bool Dispatcher::FindRedirected(CallRef* call, std::shared_ptr<Servant>* servant) {
+  *servant = adapter_->Find((*call)->request().object_key);
+  if (*servant != nullptr) return true;
+  call->SendSystemException({ExceptionId::kObjectNotExist, OmgMinor(2), Completion::kNo});
+  return false;
+}
+
+void Dispatcher::Resume(CallRef call, std::shared_ptr<Servant>* servant) {
+  if (call->redirected() && !FindRedirected(&call, servant)) return;
+  // The call, and what it keeps, may be gone before the servant returns.
+  const std::shared_ptr<Servant> kept = *servant;
+  if (kept->NeverBlocks()) {
+    RunServant(*kept, std::move(call), /*lent=*/false);
     return;
   }
   // The thread that brings a verdict has others to bring.
-  reactor_->Post([this, servant, call = call.Release()] {
-    RunServant(*servant, CallRef(call), /*lent=*/false);
-  });
+  reactor_->Post(
+      [this, kept, call = call.Release()] { RunServant(*kept, CallRef(call), /*lent=*/false); });
 }
 
 uint32_t Dispatcher::RunServant(Servant& servant, CallRef call, bool lent) {

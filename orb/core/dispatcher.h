@@ -29,7 +29,8 @@ class Dispatcher {
   uint32_t Dispatch(CallRef call, std::shared_ptr<Servant>* servant);
 
   // Goes on with a call whose up phase was suspended, and has passed it.
-  void Resume(CallRef call, const std::shared_ptr<Servant>& servant);
+  // `*servant` is as Dispatch has set it.
+  void Resume(CallRef call, std::shared_ptr<Servant>* servant);
 
   // The servant has answered `call`: runs the down phase. False: it is suspended.
   bool FinishPhase(Call& call) {
@@ -44,6 +45,8 @@ class Dispatcher {
   }
 
  private:
+  // Where a filter has sent the call. False: there is no such object, and the call was answered.
+  bool FindRedirected(CallRef* call, std::shared_ptr<Servant>* servant);
   // `lent` says whether the call's connection has lent this thread, and so is to be told.
   uint32_t RunServant(Servant& servant, CallRef call, bool lent);
   void ServantThrew(uint64_t call_id, std::string_view what);

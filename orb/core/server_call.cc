@@ -87,7 +87,7 @@ void ServerCall::ResumeUp(bool answered) {
   alone_ = false;  // the thread that brings a verdict has others to bring
   resumed_ = true;
   if (answered) return call.Send();
-  connection_->context_->dispatcher->Resume(std::move(call), servant_);
+  connection_->context_->dispatcher->Resume(std::move(call), &servant_);
 }
 
 void ServerCall::ResumeDown() { Finish(); }
@@ -150,6 +150,7 @@ void ServerCall::PutAway() {
   body_.ShrinkTo(ServerCallList::kMostBytes);
   gate_state_ = GateState();
   kept_.clear();
+  redirected_ = false;
   peer_ = nullptr;
   watcher_ = nullptr;
   resumed_ = false;

@@ -93,6 +93,7 @@ enum class WeirMinor : uint32_t {
   kFilterFailed = kWeirVmcid | 17,    // NO_PERMISSION or TRANSIENT: a filter could not decide
   kAlignment = kWeirVmcid | 18,       // MARSHAL: a body cannot be moved between GIOP versions
   kForwardRefused = kWeirVmcid | 19,  // TRANSIENT: policy forbids following a LOCATION_FORWARD
+  kRedirectLoop = kWeirVmcid | 20,    // TRANSIENT: filters send the call on too many times
 };
 
 struct SystemException {

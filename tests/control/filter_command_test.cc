@@ -117,7 +117,7 @@ TEST(FilterCommandTest, JsonCarriesTheSame) {
   EXPECT_EQ(FromJson({"filter", "list", "-o", "json"},
                      "\",\".join(f[\"name\"] for f in d[\"filters\"]), "
                      "d[\"filters\"][3][\"summary\"]"),
-            "access,cache,count,deny,fault,grpc,log,message-log,rate-limit,ref,replace "
+            "access,cache,count,deny,fault,grpc,log,message-log,rate-limit,ref,replace,router "
             "Refuses calls with a system exception.\n");
   const std::vector<std::string> describe = {"filter", "describe", "rate-limit", "-o", "json"};
   EXPECT_EQ(FromJson(describe,

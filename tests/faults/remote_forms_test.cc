@@ -231,6 +231,28 @@ TEST_P(RemoteForms, RepliesAreChangedAndRaisedOnTheirWayDown) {
   EXPECT_EQ(executed_, 3);
 }
 
+TEST_P(RemoteForms, ARedirectGoesToTheOtherObject) {
+  auto other = std::make_shared<orb::FunctionServant>();
+  other->On("echo", [](orb::CallRef call) {
+    call->NewBody().WriteLong(-7);
+    call->SetResult();
+    call.Send();
+  });
+  ASSERT_TRUE((*server_)->adapter().Activate("other", other).ok());
+  probe_->up = [](const std::string&, std::string_view, orb::Call& call) {
+    if (call.request().object_key == "other") return Verdict::kPass;
+    call.Redirect("other");
+    return Verdict::kRedirect;
+  };
+  Plug();
+  for (int i = 0; i < 10; ++i) {
+    TestCall call("echo", 41);
+    ASSERT_TRUE(Invoke(&call).ok()) << call.status;
+    EXPECT_EQ(call.result(), -7);
+  }
+  EXPECT_EQ(executed_, 0);
+}
+
 TEST_P(RemoteForms, AFilterThatThrowsFailsTheCallAndSaysNoMore) {
   probe_->up = [](const std::string&, std::string_view, orb::Call&) -> Verdict {
     throw std::runtime_error("secret");

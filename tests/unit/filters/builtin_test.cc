@@ -29,7 +29,7 @@ TEST_F(BuiltinTest, EachKindSaysWhatItIsFor) {
     EXPECT_FALSE(kind->help().empty());
   }
   EXPECT_THAT(names, ElementsAre("access", "cache", "count", "deny", "fault", "log", "message-log",
-                                 "probe", "rate-limit", "replace"));
+                                 "probe", "rate-limit", "replace", "router"));
 }
 
 TEST_F(BuiltinTest, ParametersThatAFilterDoesNotKnowAreRefused) {
