@@ -80,7 +80,9 @@ TEST_P(RemoteFaults, AnswersTicketsThatNobodyHas) {
       other.mutable_system_exception()->set_name("BAD_INV_ORDER");
       stream->Send(other);
     }
-    if (question.ticket() % 2 == 0) stream->Send(Judge(question));
+    // Not every other one: of calls that run in step, each fourth is judged, and that could be
+    // never.
+    if (question.ticket() % 3 != 0) stream->Send(Judge(question));
   };
   FilterServer server("127.0.0.1:0", script);
   Run(server.address(), true, {{"timeout", "60ms"}});
