@@ -63,7 +63,12 @@ class Redirect : public RegistryTest, public ::testing::WithParamInterface<When>
     };
   }
   ~Redirect() override {
-    for (std::thread& t : threads_) t.join();
+    std::vector<std::thread> threads;
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      threads.swap(threads_);
+    }
+    for (std::thread& t : threads) t.join();
   }
 
   void Note(std::string what) {
