@@ -49,7 +49,7 @@ class ServerCall : public Call {
     kLeft,       // it has returned while another thread answers: that one puts the call away
   };
 
-  ServerCall() : Call(&incoming_.request) {}
+  ServerCall() : Call(nullptr) { request_ = &incoming_.request; }
   void Complete() override;
   void Abandon() override;
   void ResumeUp(bool answered) override;
