@@ -114,6 +114,7 @@ orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Step& step) {
       SnapshotHolder::Held(state.hold).Find(call.request().object_key, call.request().operation);
   if (next == nullptr) next = &kNoFilters;
   state.chain = next;
+  if (next->timed && state.began == 0) state.began = clock_->Now();
   return GoUp(call, *next, 0);
 }
 

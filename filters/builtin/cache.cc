@@ -1,8 +1,8 @@
 #include "filters/builtin/cache.h"
 
-#include "filters/builtin/parameters.h"
 #include "filters/builtin/reply_cache.h"
 #include "filters/builtin/thread_counters.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {

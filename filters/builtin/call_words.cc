@@ -62,10 +62,13 @@ void AddCall(const orb::Call& call, std::string_view plug, LogLine* line) {
   line->Add("operation", call.request().operation);
 }
 
-void AddOutcome(const orb::Reply& reply, Nanos took, LogLine* line) {
-  line->Add("status", StatusName(reply.status));
-  AddException(reply, line);
-  line->Add("microseconds", static_cast<uint64_t>(std::max<Nanos>(took, 0) / kMicrosecond));
+void AddOutcome(const orb::Call& call, const Clock& clock, LogLine* line) {
+  line->Add("status", StatusName(call.reply().status));
+  AddException(call.reply(), line);
+  const Nanos began = call.gate_state().began;
+  if (began == 0) return;
+  const Nanos took = std::max<Nanos>(clock.Now() - began, 0);
+  line->Add("microseconds", static_cast<uint64_t>(took / kMicrosecond));
 }
 
 void AddBody(const orb::Body& body, size_t most, LogLine* line) {

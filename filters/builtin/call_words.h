@@ -19,8 +19,9 @@ void AddCall(const orb::Call& call, std::string_view plug, LogLine* line);
 
 // status=SYSTEM_EXCEPTION exception=OBJECT_NOT_EXIST minor=2 completed=NO microseconds=184
 //
-// `took` is the time since the first filter saw the request; below 0 counts as 0.
-void AddOutcome(const orb::Reply& reply, Nanos took, LogLine* line);
+// The time since the first filter saw the request; left out where that is not known, as in a filter
+// host, which is asked about the reply alone.
+void AddOutcome(const orb::Call& call, const Clock& clock, LogLine* line);
 
 // size=12 order=little body=01000000... with the first `most` octets.
 void AddBody(const orb::Body& body, size_t most, LogLine* line);

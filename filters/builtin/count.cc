@@ -1,7 +1,7 @@
 #include "filters/builtin/count.h"
 
-#include "filters/builtin/parameters.h"
 #include "filters/operation_table.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {

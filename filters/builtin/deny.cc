@@ -1,7 +1,7 @@
 #include "filters/builtin/deny.h"
 
 #include "filters/builtin/fixed_exception.h"
-#include "filters/builtin/parameters.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "filters/builtin/fixed_exception.h"
-#include "filters/builtin/parameters.h"
 #include "filters/builtin/thread_counters.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {

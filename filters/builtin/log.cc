@@ -1,8 +1,8 @@
 #include "filters/builtin/log.h"
 
 #include "filters/builtin/call_words.h"
-#include "filters/builtin/parameters.h"
 #include "filters/log_line.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {
@@ -21,7 +21,7 @@ class LogFilter : public Filter {
   Verdict Down(int, orb::Call& call) override {
     LogLine line("reply");
     AddCall(call, context_.plug, &line);
-    AddOutcome(call.reply(), context_.clock->Now() - call.gate_state().began, &line);
+    AddOutcome(call, *context_.clock, &line);
     context_.logger->Log(LogLevel::kInfo, line.view());
     return Verdict::kPass;
   }

@@ -1,8 +1,8 @@
 #include "filters/builtin/message_log.h"
 
 #include "filters/builtin/call_words.h"
-#include "filters/builtin/parameters.h"
 #include "filters/log_line.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {
@@ -22,7 +22,7 @@ class MessageLogFilter : public Filter {
   Verdict Down(int, orb::Call& call) override {
     LogLine line("reply");
     AddCall(call, context_.plug, &line);
-    AddOutcome(call.reply(), context_.clock->Now() - call.gate_state().began, &line);
+    AddOutcome(call, *context_.clock, &line);
     AddBody(call.reply().body, bytes_, &line);
     context_.logger->Log(LogLevel::kInfo, line.view());
     return Verdict::kPass;

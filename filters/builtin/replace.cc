@@ -4,7 +4,7 @@
 #include <string>
 
 #include "filters/builtin/fixed_exception.h"
-#include "filters/builtin/parameters.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "filters/builtin/parameters.h"
 #include "filters/escape.h"
+#include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {
@@ -44,8 +44,9 @@ class RouterKind : public FilterKind {
     if (!read.ok()) return read.status();
     absl::StatusOr<std::string> key = UnescapeKey(read.Text("to"));
     if (!key.ok() || key->empty() || key->size() > kMostKey) {
-      read.Fail("to", "it must be an object key, with %XX for bytes that are no text, such as "
-                      "NameService");
+      read.Fail("to",
+                "it must be an object key, with %XX for bytes that are no text, such as "
+                "NameService");
       return read.status();
     }
     return std::make_unique<RouterFilter>(*std::move(key));

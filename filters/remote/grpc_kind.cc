@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "filters/builtin/parameters.h"
+#include "filters/parameters.h"
 #include "filters/remote/grpc_channel.h"
 #include "filters/remote/policy.h"
 #include "filters/remote/remote_filter.h"
@@ -44,20 +44,12 @@ class GrpcKind : public FilterKind {
   }
 
  private:
-  static std::vector<ParameterInfo> Parameters() {
-    std::vector<ParameterInfo> parameters = {
-        {.name = "at",
-         .value = "ADDRESS",
-         .required = true,
-         .example = "unix:/run/filter.sock",
-         .help = "where the filter serves weir.filter.v1: unix:PATH or HOST:PORT"},
-        {.name = "name", .value = "NAME", .help = "which filter, where a process has several"},
-    };
-    for (ParameterInfo& shared : RemoteParameters()) parameters.push_back(std::move(shared));
-    return parameters;
-  }
-
-  const std::vector<ParameterInfo> parameters_ = Parameters();
+  const std::vector<ParameterInfo> parameters_ =
+      RemoteParameters({.name = "at",
+                        .value = "ADDRESS",
+                        .required = true,
+                        .example = "unix:/run/filter.sock",
+                        .help = "where the filter serves weir.filter.v1: unix:PATH or HOST:PORT"});
   mutable Ticker ticker_;
 };
 

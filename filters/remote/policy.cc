@@ -46,8 +46,10 @@ Verdict FailurePolicy::Apply(Phase phase, orb::Call& call) const {
   return phase == Phase::kUp ? Verdict::kBounce : Verdict::kRaise;
 }
 
-std::vector<ParameterInfo> RemoteParameters() {
+std::vector<ParameterInfo> RemoteParameters(ParameterInfo at) {
   return {
+      std::move(at),
+      {.name = "name", .value = "NAME", .help = "which filter, where there are several"},
       {.name = "timeout",
        .value = "TIME",
        .otherwise = "1s",

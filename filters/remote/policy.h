@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
-#include "filters/builtin/parameters.h"
 #include "filters/filter.h"
+#include "filters/parameters.h"
 #include "orb/core/system_exception.h"
 
 namespace weir::filters {
@@ -48,8 +48,8 @@ struct RemoteOptions {
   const PhasePolicy& of(Phase phase) const { return phase == Phase::kUp ? up : down; }
 };
 
-// The parameters that all remote filters share, as a kind declares them.
-std::vector<ParameterInfo> RemoteParameters();
+// All parameters of a kind of remote filters, as it declares them: `at` is where the filter is.
+std::vector<ParameterInfo> RemoteParameters(ParameterInfo at);
 // Reads those. If that fails, `*read` says why, and the result is not to be used.
 RemoteOptions ReadRemoteOptions(ParameterReader* read);
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "filters/builtin/parameters.h"
+#include "filters/parameters.h"
 #include "filters/remote/policy.h"
 #include "filters/remote/remote_filter.h"
 #include "filters/remote/ticker.h"
@@ -50,21 +50,13 @@ class RefKind : public FilterKind {
   }
 
  private:
-  static std::vector<ParameterInfo> Parameters() {
-    std::vector<ParameterInfo> parameters = {
-        {.name = "at",
-         .value = "CORBALOC|IOR",
-         .required = true,
-         .example = "corbaloc::1.2@localhost:7001/filter",
-         .help = "the filter's reference, as `weir filter-host` prints it"},
-        {.name = "name", .value = "NAME", .help = "which filter, where an object has several"},
-    };
-    for (ParameterInfo& shared : RemoteParameters()) parameters.push_back(std::move(shared));
-    return parameters;
-  }
-
   OrbHandle* const orb_;
-  const std::vector<ParameterInfo> parameters_ = Parameters();
+  const std::vector<ParameterInfo> parameters_ =
+      RemoteParameters({.name = "at",
+                        .value = "CORBALOC|IOR",
+                        .required = true,
+                        .example = "corbaloc::1.2@localhost:7001/filter",
+                        .help = "the filter's reference, as `weir filter-host` prints it"});
   mutable Ticker ticker_;
 };
 

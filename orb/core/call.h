@@ -64,6 +64,7 @@ class Call {
   Reply& reply() { return reply_; }
   const Reply& reply() const { return reply_; }
   GateState& gate_state() { return gate_state_; }
+  const GateState& gate_state() const { return gate_state_; }
   const Peer& peer() const { return *peer_; }
   // Those that hold for this call, whether told with it or before it.
   const CodeSets& code_sets() const { return code_sets_; }

@@ -23,6 +23,7 @@
 #include "orb/core/orb.h"
 #include "orb/giop/giop.h"
 #include "orb/transport/tcp.h"
+#include "tests/faults/resumer.h"
 #include "tests/interop/raw_giop.h"
 
 namespace weir::testing {
@@ -111,48 +112,6 @@ struct Seen {
   std::atomic<uint64_t> made = 0, destroyed = 0, up = 0, down = 0, bounced = 0;
   std::atomic<uint64_t> unequal = 0;    // filters that saw more go up than come down, or fewer
   std::atomic<uint64_t> misrouted = 0;  // calls of other targets than the plug's
-};
-
-// Resumes suspended calls, on threads of its own.
-class Resumer {
- public:
-  Resumer() {
-    for (std::thread& t : threads_) t = std::thread([this] { Work(); });
-  }
-  ~Resumer() {
-    {
-      MutexLock lock(&mu_);
-      stopping_ = true;
-      changed_.SignalAll();
-    }
-    for (std::thread& t : threads_) t.join();
-  }
-  void Later(filters::Suspension call, filters::Verdict verdict) {
-    MutexLock lock(&mu_);
-    calls_.emplace_back(std::move(call), verdict);
-    changed_.Signal();
-  }
-
- private:
-  void Work() {
-    for (;;) {
-      std::pair<filters::Suspension, filters::Verdict> next;
-      {
-        MutexLock lock(&mu_);
-        while (calls_.empty() && !stopping_) changed_.Wait(&mu_);
-        if (calls_.empty()) return;
-        next = std::move(calls_.front());
-        calls_.pop_front();
-      }
-      next.first.Resume(next.second);
-    }
-  }
-
-  Mutex mu_;
-  CondVar changed_;
-  std::deque<std::pair<filters::Suspension, filters::Verdict>> calls_ ABSL_GUARDED_BY(mu_);
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::array<std::thread, 2> threads_;
 };
 
 // Up methods `pass` and `bounce`; down method `pass`. Parameter `key`: what its target must be.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "filters/builtin/builtin.h"
 #include "filters/remote/filter_servant.h"
 #include "filters/remote/grpc_host.h"
 #include "filters/remote/grpc_kind.h"
@@ -264,6 +265,24 @@ TEST_P(RemoteForms, AFilterThatThrowsFailsTheCallAndSaysNoMore) {
   EXPECT_EQ(call.exception().minor, static_cast<uint32_t>(orb::WeirMinor::kFilterFailed));
   EXPECT_EQ(call.reply.body.bytes.find("secret"), std::string_view::npos);
   EXPECT_EQ(executed_, 0);
+}
+
+TEST(HostedFilterTest, ALogElsewhereDoesNotInventHowLongTheCallTook) {
+  FilterKinds kinds;
+  AddBuiltinFilters(&kinds);
+  const FilterKind* const kind = kinds.Find("log");
+  MemoryLogger logger;
+  ManualClock clock;
+  HostedFilter hosted(kind, *kind->New({}, {&clock, &logger, "plug"}));
+  ReceivedQuestion question;
+  question.method = "reply";
+  question.phase = Phase::kDown;
+  bool passed = false;
+  hosted.Judge(question, [&](Answer answer) { passed = answer.kind == Answer::Kind::kPass; });
+  EXPECT_TRUE(passed);
+  ASSERT_EQ(logger.lines.size(), 1u);
+  EXPECT_NE(logger.lines[0].find("status="), std::string::npos) << logger.lines[0];
+  EXPECT_EQ(logger.lines[0].find("microseconds"), std::string::npos) << logger.lines[0];
 }
 
 TEST_P(RemoteForms, LargeBodiesPassUnharmed) {

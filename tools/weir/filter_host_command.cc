@@ -97,7 +97,8 @@ void AddFilterHostCommand(CLI::App* app, CommandContext* context) {
   flags->node.role = "filter-host";
   // Set for the node that is to ask this one, most often.
   flags->node.control_by_variable = false;
-  command->add_option("--filter", flags->filter, "The kind of filter: count, log, deny")
+  command
+      ->add_option("--filter", flags->filter, "The kind of filter: `weir filter list` shows them")
       ->required()
       ->type_name("KIND");
   command->add_option("--set", flags->parameters, "A parameter of the filter; may be repeated")

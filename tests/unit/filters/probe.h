@@ -82,9 +82,11 @@ class ProbeKind : public FilterKind {
 
   const std::string name_;
   const std::vector<MethodInfo> methods_ = {
-      {.name = "a", .phase = Phase::kUp},   {.name = "b", .phase = Phase::kUp},
-      {.name = "a", .phase = Phase::kDown}, {.name = "b", .phase = Phase::kDown},
-      {.name = "c", .phase = Phase::kDown},
+      {.name = "a", .phase = Phase::kUp},
+      {.name = "b", .phase = Phase::kUp},
+      {.name = "a", .phase = Phase::kDown},
+      {.name = "b", .phase = Phase::kDown},
+      {.name = "c", .phase = Phase::kDown, .timed = true},
   };
 };
 

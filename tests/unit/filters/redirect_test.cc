@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <string>
@@ -119,6 +120,18 @@ TEST_P(Redirect, ToAnObjectWithoutFilters) {
   Plug("p-to-c", "key:a");
   EXPECT_EQ(Who("a"), "c");
   EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-to-c up", "servant c", "outer down"}));
+}
+
+TEST_P(Redirect, AFilterOfTheOtherObjectThatNeedsTheTimeHasIt) {
+  std::atomic<Nanos> began{0};
+  probe_->down = [&](const std::string&, std::string_view, orb::Call& call) {
+    began = call.gate_state().began;
+    return Verdict::kPass;
+  };
+  Plug("p-to-b", "key:a");
+  Commit({PlugOn("of_b", "key:b"), MapDown("of_b", "*", "c")});
+  EXPECT_EQ(Who("a"), "b");
+  EXPECT_EQ(began, clock_.now);
 }
 
 TEST_P(Redirect, OnAndOn) {

@@ -1,4 +1,4 @@
-#include "filters/builtin/parameters.h"
+#include "filters/parameters.h"
 
 #include <charconv>
 #include <optional>

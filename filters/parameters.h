@@ -10,8 +10,8 @@
 //
 // Thread safety: none; one owner at a time.
 
-#ifndef WEIR_FILTERS_BUILTIN_PARAMETERS_H_
-#define WEIR_FILTERS_BUILTIN_PARAMETERS_H_
+#ifndef WEIR_FILTERS_PARAMETERS_H_
+#define WEIR_FILTERS_PARAMETERS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -64,4 +64,4 @@ class ParameterReader {
 
 }  // namespace weir::filters
 
-#endif  // WEIR_FILTERS_BUILTIN_PARAMETERS_H_
+#endif  // WEIR_FILTERS_PARAMETERS_H_
