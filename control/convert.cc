@@ -1,5 +1,6 @@
 #include "control/convert.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -29,11 +30,15 @@ absl::StatusOr<filters::Change> FromProto(const v1::Change& change) {
   switch (change.change_case()) {
     case v1::Change::kPlug: {
       const v1::Plug& c = change.plug();
-      return filters::PlugChange{c.name(),
-                                 c.filter(),
-                                 {c.parameters().begin(), c.parameters().end()},
-                                 c.selector(),
-                                 c.priority()};
+      return filters::PlugChange{
+          c.name(),
+          c.filter(),
+          {c.parameters().begin(), c.parameters().end()},
+          c.selector(),
+          c.priority(),
+          c.has_down_priority() ? std::optional(c.down_priority()) : std::nullopt,
+          {c.before().begin(), c.before().end()},
+          {c.after().begin(), c.after().end()}};
     }
     case v1::Change::kUnplug:
       return filters::UnplugChange{change.unplug().name()};
@@ -67,18 +72,24 @@ absl::StatusOr<filters::Change> FromProto(const v1::Change& change) {
   return absl::InvalidArgumentError("it says nothing that this node knows");
 }
 
+// Of a PlugChange or a Plug.
+template <typename From>
+void FillPlug(const From& from, v1::Plug* to) {
+  to->set_name(from.name);
+  to->set_filter(from.filter);
+  to->mutable_parameters()->insert(from.parameters.begin(), from.parameters.end());
+  to->set_selector(from.selector);
+  to->set_priority(from.priority);
+  if (from.down_priority.has_value()) to->set_down_priority(*from.down_priority);
+  to->mutable_before()->Add(from.before.begin(), from.before.end());
+  to->mutable_after()->Add(from.after.begin(), from.after.end());
+}
+
 // Fills a v1::Change from each kind of filters::Change.
 struct Writer {
   v1::Change* out;
 
-  void operator()(const filters::PlugChange& c) const {
-    v1::Plug* plug = out->mutable_plug();
-    plug->set_name(c.name);
-    plug->set_filter(c.filter);
-    plug->mutable_parameters()->insert(c.parameters.begin(), c.parameters.end());
-    plug->set_selector(c.selector);
-    plug->set_priority(c.priority);
-  }
+  void operator()(const filters::PlugChange& c) const { FillPlug(c, out->mutable_plug()); }
   void operator()(const filters::UnplugChange& c) const { out->mutable_unplug()->set_name(c.name); }
   void operator()(const filters::MapChange& c) const {
     Address(c, out->mutable_map());
@@ -129,12 +140,7 @@ v1::ChangeSet ToProto(const filters::ChangeSet& changes) {
 
 v1::PlugState ToProto(const filters::Plug& plug) {
   v1::PlugState out;
-  v1::Plug* p = out.mutable_plug();
-  p->set_name(plug.name);
-  p->set_filter(plug.filter);
-  p->mutable_parameters()->insert(plug.parameters.begin(), plug.parameters.end());
-  p->set_selector(plug.selector);
-  p->set_priority(plug.priority);
+  FillPlug(plug, out.mutable_plug());
   out.set_sequence(plug.sequence);
   for (const filters::Mapping& mapping : plug.mappings) {
     v1::Mapping* m = out.add_mappings();

@@ -10,6 +10,9 @@ struct Describer {
   std::string operator()(const filters::PlugChange& c) const {
     std::string out = StrCat("plug ", Printable(c.name), " filter ", Printable(c.filter), " on ",
                              Printable(c.selector), " priority ", c.priority);
+    if (c.down_priority.has_value()) StrAppend(&out, " down priority ", *c.down_priority);
+    for (const std::string& other : c.before) StrAppend(&out, " before ", Printable(other));
+    for (const std::string& other : c.after) StrAppend(&out, " after ", Printable(other));
     for (const auto& [key, value] : c.parameters) {
       StrAppend(&out, " ", Printable(key), "=", Printable(value));
     }

@@ -17,9 +17,10 @@ namespace weir::control {
 namespace {
 
 constexpr int64_t kApplicationId = 0x57656972;  // "Weir"
-constexpr int64_t kSchemaVersion = 1;
+constexpr int64_t kSchemaVersion = 2;
 
-constexpr char kSchema[] = R"sql(
+// What brings an empty file to version 1, and then each version to the next.
+constexpr const char* kSteps[kSchemaVersion] = {R"sql(
 CREATE TABLE registry (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   revision INTEGER NOT NULL,
@@ -50,7 +51,17 @@ CREATE TABLE history (
   changes TEXT NOT NULL);
 PRAGMA application_id = 0x57656972;
 PRAGMA user_version = 1;
-)sql";
+)sql",
+                                                R"sql(
+ALTER TABLE plug ADD COLUMN down_priority INTEGER NOT NULL DEFAULT 0;
+UPDATE plug SET down_priority = priority;
+CREATE TABLE clause (
+  plug TEXT NOT NULL REFERENCES plug ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('before', 'after', 'if')),
+  value TEXT NOT NULL,
+  PRIMARY KEY (plug, kind, value)) WITHOUT ROWID;
+PRAGMA user_version = 2;
+)sql"};
 
 #define WEIR_RETURN_IF_ERROR(expression) \
   do {                                   \
@@ -76,16 +87,19 @@ absl::Status Migrate(Sqlite* sqlite) {
   absl::StatusOr<int64_t> tables = Number(sqlite, "SELECT count(*) FROM sqlite_master");
   if (!tables.ok()) return tables.status();
 
-  if (*application == 0 && *version == 0 && *tables == 0) return sqlite->Exec(kSchema);
-  if (*application != kApplicationId) {
+  const bool empty = *application == 0 && *version == 0 && *tables == 0;
+  if (!empty && *application != kApplicationId) {
     return absl::FailedPreconditionError(absl::StrCat(
         "store ", sqlite->file(), " is a SQLite database of another program; name another file"));
   }
-  if (*version != kSchemaVersion) {
+  if (*version > kSchemaVersion || (!empty && *version < 1)) {
     return absl::FailedPreconditionError(
         absl::StrCat("store ", sqlite->file(), " has schema version ", *version,
                      ", but this program knows only ", kSchemaVersion,
                      "; use the program that wrote it, or a newer one"));
+  }
+  for (int64_t step = *version; step < kSchemaVersion; ++step) {
+    WEIR_RETURN_IF_ERROR(sqlite->Exec(kSteps[step]));
   }
   return absl::OkStatus();
 }
@@ -163,7 +177,8 @@ absl::StatusOr<filters::State> SqliteStore::Read() {
   state.next_sequence = registry.Int(1);
 
   std::map<std::string, filters::Plug> plugs;
-  Statement plug(&sqlite_, "SELECT name, filter, selector, priority, sequence FROM plug");
+  Statement plug(&sqlite_,
+                 "SELECT name, filter, selector, priority, sequence, down_priority FROM plug");
   WEIR_RETURN_IF_ERROR(plug.Bind({}));
   for (row = plug.Next(); row.ok() && *row; row = plug.Next()) {
     filters::Plug p;
@@ -172,6 +187,8 @@ absl::StatusOr<filters::State> SqliteStore::Read() {
     p.selector = plug.Text(2);
     p.priority = static_cast<int32_t>(plug.Int(3));
     p.sequence = plug.Int(4);
+    const auto down_priority = static_cast<int32_t>(plug.Int(5));
+    if (down_priority != p.priority) p.down_priority = down_priority;
     plugs.emplace(p.name, std::move(p));
   }
   if (!row.ok()) return row.status();
@@ -182,6 +199,17 @@ absl::StatusOr<filters::State> SqliteStore::Read() {
     auto it = plugs.find(parameter.Text(0));
     if (it == plugs.end()) return DataLoss("a parameter belongs to no plug");
     it->second.parameters.emplace(parameter.Text(1), parameter.Text(2));
+  }
+  if (!row.ok()) return row.status();
+
+  Statement clause(&sqlite_, "SELECT plug, kind, value FROM clause ORDER BY plug, kind, value");
+  WEIR_RETURN_IF_ERROR(clause.Bind({}));
+  for (row = clause.Next(); row.ok() && *row; row = clause.Next()) {
+    auto it = plugs.find(clause.Text(0));
+    if (it == plugs.end()) return DataLoss("a clause belongs to no plug");
+    filters::Plug& p = it->second;
+    const std::string kind = clause.Text(1);
+    (kind == "before" ? p.before : p.after).push_back(clause.Text(2));
   }
   if (!row.ok()) return row.status();
 
@@ -247,8 +275,9 @@ absl::Status SqliteStore::Write(uint64_t base_revision, const filters::State& st
 
 absl::Status SqliteStore::WritePlugs(const filters::State& state) {
   Statement drop(&sqlite_, "DELETE FROM plug WHERE name = ?");
-  Statement plug(&sqlite_, "INSERT INTO plug VALUES (?, ?, ?, ?, ?)");
+  Statement plug(&sqlite_, "INSERT INTO plug VALUES (?, ?, ?, ?, ?, ?)");
   Statement parameter(&sqlite_, "INSERT INTO parameter VALUES (?, ?, ?)");
+  Statement clause(&sqlite_, "INSERT INTO clause VALUES (?, ?, ?)");
   Statement mapping(&sqlite_, "INSERT INTO mapping VALUES (?, ?, ?, ?, ?, ?)");
 
   std::map<std::string_view, const filters::Plug*> wanted;
@@ -263,9 +292,17 @@ absl::Status SqliteStore::WritePlugs(const filters::State& state) {
   }
   for (const auto& [name, p] : wanted) {
     WEIR_RETURN_IF_ERROR(plug.Run({p->name, p->filter, p->selector, int64_t{p->priority},
-                                   static_cast<int64_t>(p->sequence)}));
+                                   static_cast<int64_t>(p->sequence),
+                                   int64_t{p->down_priority.value_or(p->priority)}}));
     for (const auto& [key, value] : p->parameters) {
       WEIR_RETURN_IF_ERROR(parameter.Run({p->name, key, value}));
+    }
+    for (const auto& [kind, values] :
+         {std::pair<std::string_view, const std::vector<std::string>&>{"before", p->before},
+          {"after", p->after}}) {
+      for (const std::string& value : values) {
+        WEIR_RETURN_IF_ERROR(clause.Run({p->name, kind, value}));
+      }
     }
     int64_t position = 0;
     for (const filters::Mapping& m : p->mappings) {

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
+#include "filters/order.h"
 #include "filters/selector.h"
 
 namespace weir::filters {
@@ -19,6 +20,8 @@ namespace {
 
 constexpr size_t kMaxPlugName = 64;
 constexpr size_t kMaxOperation = 255;
+// Commits sort all plugs by all constraints.
+constexpr size_t kMaxConstraints = 256;
 
 // Text from a message, safe to show in one line.
 std::string Quote(std::string_view text) { return StrCat("'", Escape(text.substr(0, 256)), "'"); }
@@ -89,33 +92,82 @@ void EnableAlone(Plug* plug, const Mapping& chosen) {
   }
 }
 
-absl::Status Apply(const PlugChange& change, const FilterKinds& kinds, State* state) {
+void SortOut(std::vector<std::string>* names) {
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+}
+
+// That plug `name` can obey both. Sorts them.
+absl::Status CheckConstraints(const std::string& name, std::vector<std::string>* before,
+                              std::vector<std::string>* after) {
+  for (std::vector<std::string>* const names : {before, after}) {
+    if (names->size() > kMaxConstraints) {
+      return absl::InvalidArgumentError(StrCat("plug ", Quote(name), " names more than ",
+                                               kMaxConstraints,
+                                               " plugs that it must come before, or after"));
+    }
+    for (const std::string& other : *names) {
+      if (auto status = CheckPlugName(other); !status.ok()) return status;
+      if (other == name) {
+        return absl::FailedPreconditionError(StrCat(
+            "plug ", Quote(name), " cannot come before or after itself: ", name, " -> ", name));
+      }
+    }
+    SortOut(names);
+  }
+  for (const std::string& other : *before) {
+    if (!std::binary_search(after->begin(), after->end(), other)) continue;
+    return absl::FailedPreconditionError(StrCat("plug ", Quote(name),
+                                                " cannot come both before and after ", Quote(other),
+                                                ": ", name, " -> ", other, " -> ", name));
+  }
+  return absl::OkStatus();
+}
+
+// The plug that `change` asks for, in canonical form; without a sequence.
+absl::StatusOr<Plug> MakePlug(const PlugChange& change, const FilterKinds& kinds) {
   if (auto status = CheckPlugName(change.name); !status.ok()) return status;
   if (auto kind = ExistingKind(kinds, change.filter); !kind.ok()) return kind.status();
   auto selector = Selector::Parse(change.selector);
   if (!selector.ok()) return selector.status();
-  const std::string canonical = selector->Canonical();
+  Plug plug{.name = change.name,
+            .filter = change.filter,
+            .parameters = change.parameters,
+            .selector = selector->Canonical(),
+            .priority = change.priority,
+            .down_priority = change.down_priority,
+            .before = change.before,
+            .after = change.after,
+            .mappings = {}};
+  if (plug.down_priority == plug.priority) plug.down_priority.reset();
+  if (auto status = CheckConstraints(plug.name, &plug.before, &plug.after); !status.ok()) {
+    return status;
+  }
+  return plug;
+}
 
+absl::Status Apply(const PlugChange& change, const FilterKinds& kinds, State* state) {
+  absl::StatusOr<Plug> plug = MakePlug(change, kinds);
+  if (!plug.ok()) return plug.status();
   const auto it = FindPlug(state, change.name);
   if (it == state->plugs.end() || it->name != change.name) {
-    state->plugs.insert(it, Plug{.name = change.name,
-                                 .filter = change.filter,
-                                 .parameters = change.parameters,
-                                 .selector = canonical,
-                                 .priority = change.priority,
-                                 .sequence = state->next_sequence++,
-                                 .mappings = {}});
+    plug->sequence = state->next_sequence++;
+    state->plugs.insert(it, *std::move(plug));
     return absl::OkStatus();
   }
   std::string_view differs;
-  if (it->filter != change.filter) {
+  if (it->filter != plug->filter) {
     differs = "filter";
-  } else if (it->selector != canonical) {
+  } else if (it->selector != plug->selector) {
     differs = "target";
-  } else if (it->parameters != change.parameters) {
+  } else if (it->parameters != plug->parameters) {
     differs = "parameters";
-  } else if (it->priority != change.priority) {
+  } else if (it->priority != plug->priority) {
     differs = "priority";
+  } else if (it->down_priority != plug->down_priority) {
+    differs = "down priority";
+  } else if (it->before != plug->before || it->after != plug->after) {
+    differs = "place before or after other plugs";
   } else {
     return absl::OkStatus();
   }
@@ -259,6 +311,7 @@ absl::StatusOr<State> ApplyChanges(const State& base, const ChangeSet& changes,
                         StrCat("change ", i + 1, " of ", changes.size(), ": ", status.message()));
   }
   if (state.plugs == base.plugs) return base;
+  if (absl::Status status = OrderPlugs(state.plugs).status(); !status.ok()) return status;
   ++state.revision;
   return state;
 }
@@ -277,7 +330,8 @@ absl::StatusOr<State> CheckState(const State& state, const FilterKinds& kinds) {
           StrCat("the state has two plugs with sequence ", plug.sequence));
     }
     absl::Status status =
-        Apply(PlugChange{plug.name, plug.filter, plug.parameters, plug.selector, plug.priority},
+        Apply(PlugChange{plug.name, plug.filter, plug.parameters, plug.selector, plug.priority,
+                         plug.down_priority, plug.before, plug.after},
               kinds, &checked);
     for (const Mapping& m : plug.mappings) {
       if (!status.ok()) break;
@@ -295,6 +349,7 @@ absl::StatusOr<State> CheckState(const State& state, const FilterKinds& kinds) {
                  "plug ", Quote(plug.name)));
     }
   }
+  if (absl::Status status = OrderPlugs(checked.plugs).status(); !status.ok()) return status;
   checked.revision = state.revision;
   checked.next_sequence = state.next_sequence;
   if (!sequences.empty()) {

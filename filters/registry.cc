@@ -22,7 +22,8 @@ constexpr auto kDrainPoll = std::chrono::milliseconds(1);
 // Whether `a` and `b` are the same plug, so that its filter goes on.
 bool SamePlug(const Plug& a, const Plug& b) {
   return a.name == b.name && a.sequence == b.sequence && a.filter == b.filter &&
-         a.parameters == b.parameters && a.selector == b.selector && a.priority == b.priority;
+         a.parameters == b.parameters && a.selector == b.selector && a.priority == b.priority &&
+         a.down_priority == b.down_priority && a.before == b.before && a.after == b.after;
 }
 
 }  // namespace

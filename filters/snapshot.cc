@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/strings.h"
 #include "filters/changes.h"
+#include "filters/order.h"
 #include "filters/selector.h"
 
 namespace weir::filters {
@@ -32,6 +32,7 @@ struct Snapshot::Resolved {
 
   const Plug* plug = nullptr;
   PluggedFilter* plugged = nullptr;
+  size_t down_rank = 0;  // its place in PlugOrder::down
   Selector selector;
   // What runs for an operation without a mapping of its own, and for those with one. Every mapped
   // operation is here, with '*' already taken into account.
@@ -87,15 +88,16 @@ struct Snapshot::Resolved {
 
 Snapshot::Snapshot(const State& state, Filters filters)
     : revision_(state.revision), filters_(std::move(filters)) {
+  const PlugOrder order = *OrderPlugs(state.plugs);
+  std::vector<size_t> down_ranks(order.down.size());
+  for (size_t rank = 0; rank < order.down.size(); ++rank) down_ranks[order.down[rank]] = rank;
   std::vector<std::unique_ptr<const Resolved>> plugs;
-  for (const Plug& plug : state.plugs) {
-    auto resolved = std::make_unique<const Resolved>(plug, filters_.find(plug.name)->second.get());
+  for (const size_t i : order.up) {
+    const Plug& plug = state.plugs[i];
+    auto resolved = std::make_unique<Resolved>(plug, filters_.find(plug.name)->second.get());
+    resolved->down_rank = down_ranks[i];
     if (resolved->AnythingEnabled()) plugs.push_back(std::move(resolved));
   }
-  std::sort(plugs.begin(), plugs.end(), [](const auto& a, const auto& b) {
-    return std::tie(a->plug->priority, a->plug->sequence) <
-           std::tie(b->plug->priority, b->plug->sequence);
-  });
 
   // Each list keeps the order of `plugs`. The maps are sorted, so a prefix precedes its extensions.
   std::map<std::string_view, std::vector<const Resolved*>> keys, prefixes;
@@ -174,26 +176,27 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
                                  std::string_view operation) {
   auto chain = std::make_unique<Chain>();
   chain->revision = revision_;
+  std::vector<std::pair<size_t, Step>> down_steps;  // with their ranks
   for (const Resolved* plug : plugs) {
     const auto [up, down] = plug->MethodsFor(operation);
     if (up == kNone && down == kNone) continue;
     const auto [up_counters, down_counters] = plug->CountersFor(operation);
-    const auto add = [&](int method, StepCounters* counters, std::vector<Step>* steps) {
-      if (method == kNone) return;
+    const auto step = [&](int method, StepCounters* counters) {
       const PluggedFilter& plugged = *plug->plugged;
       Filter* const filter = plugged.filter.get();
-      steps->push_back(
-          Step{filter, plug->plugged, counters, method, filter->asynchronous(), chain->size});
       if (!plugged.kind->describes_itself() && plugged.kind->methods()[method].timed) {
         chain->timed = true;
       }
+      return Step{filter, plug->plugged, counters, method, filter->asynchronous(), chain->size};
     };
-    add(up, up_counters, &chain->up);
-    add(down, down_counters, &chain->down);
+    if (up != kNone) chain->up.push_back(step(up, up_counters));
+    if (down != kNone) down_steps.emplace_back(plug->down_rank, step(down, down_counters));
     ++chain->size;
   }
   if (chain->size == 0) return nullptr;
-  std::reverse(chain->down.begin(), chain->down.end());
+  std::sort(down_steps.begin(), down_steps.end(),
+            [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [rank, step] : down_steps) chain->down.push_back(step);
   chains_.push_back(std::move(chain));
   return chains_.back().get();
 }

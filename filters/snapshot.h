@@ -73,7 +73,7 @@ struct Step {
 // from the other's array but has its position: on the way up it counts as having passed the call.
 struct Chain {
   std::vector<Step> up;    // in ascending position
-  std::vector<Step> down;  // in descending position
+  std::vector<Step> down;  // in their order; their positions descend unless priorities differ
   uint32_t size = 0;       // positions in use
   bool timed = false;      // some method needs GateState.began
   uint64_t revision = 0;   // of the snapshot

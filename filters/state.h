@@ -7,6 +7,7 @@
 #define WEIR_FILTERS_STATE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,8 +34,14 @@ struct Plug {
   FilterParameters parameters;
   std::string selector;  // canonical: "key:NAME", "key:PREFIX*", "all"
   // Up methods run in ascending priority, ties in plug order; down methods in the reverse of that.
+  // See order.h for what the following three change in it.
   int32_t priority = 0;
   uint64_t sequence = 0;  // plug order; given by the registry
+  // Takes the place of the priority in the down phase; not set if it is the same.
+  std::optional<int32_t> down_priority = {};
+  // Names of plugs, which need not exist, that requests meet later or earlier than this one;
+  // sorted.
+  std::vector<std::string> before = {}, after = {};
   std::vector<Mapping> mappings;
 
   bool operator==(const Plug&) const = default;
@@ -54,6 +61,8 @@ struct PlugChange {
   FilterParameters parameters;
   std::string selector;
   int32_t priority = 0;
+  std::optional<int32_t> down_priority = {};
+  std::vector<std::string> before = {}, after = {};
 };
 struct UnplugChange {
   std::string name;

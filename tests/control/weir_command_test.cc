@@ -72,6 +72,18 @@ TEST_F(WeirCommandTest, ThePathOfAPlugFromPlugToUnplug) {
   EXPECT_EQ(Ok({"list"}), "revision 7, 0 plugs\n");
 }
 
+TEST_F(WeirCommandTest, APlugsPlaceIsShownAndACircleRefused) {
+  Ok({"plug", "a", "--filter", "count", "--on", "all", "--priority", "2", "--down-priority", "-1",
+      "--before", "b", "--before", "c", "--after", "d"});
+  EXPECT_THAT(Ok({"list", "a"}),
+              HasSubstr("a: filter count on all, priority 2, down priority -1, before b, before c, "
+                        "after d\n"));
+  EXPECT_THAT(Ok({"list", "-o", "json"}), HasSubstr("\"down_priority\": -1"));
+  Fails(4, {"plug", "b", "--filter", "count", "--on", "all", "--before", "a"}, "a -> b -> a");
+  Fails(4, {"plug", "a", "--filter", "count", "--on", "all", "--priority", "2"},
+        "another down priority");
+}
+
 TEST_F(WeirCommandTest, DoingItAgainIsNoErrorAndSaysSo) {
   Ok({"plug", "a", "--filter", "count", "--on", "all"});
   EXPECT_EQ(Ok({"plug", "a", "--filter", "count", "--on", "all"}),

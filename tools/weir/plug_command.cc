@@ -19,6 +19,8 @@ struct PlugFlags {
   std::vector<std::string> parameters;
   std::string timeout, on_failure;
   int32_t priority = 0;
+  std::optional<int32_t> down_priority;
+  std::vector<std::string> before, after;
   std::optional<uint64_t> expected_revision;
 };
 
@@ -30,6 +32,9 @@ absl::Status RunPlug(const PlugFlags& flags, CommandContext* context) {
   plug->set_filter(flags.filter);
   plug->set_selector(flags.selector);
   plug->set_priority(flags.priority);
+  if (flags.down_priority) plug->set_down_priority(*flags.down_priority);
+  plug->mutable_before()->Add(flags.before.begin(), flags.before.end());
+  plug->mutable_after()->Add(flags.after.begin(), flags.after.end());
   for (const std::string& parameter : flags.parameters) {
     const size_t equals = parameter.find('=');
     const std::string key = parameter.substr(0, equals);
@@ -99,6 +104,23 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       ->type_name("N")
       ->capture_default_str();
   command
+      ->add_option_function<int32_t>(
+          "--down-priority", [flags](int32_t priority) { flags->down_priority = priority; },
+          "Takes the priority's place for replies")
+      ->type_name("N");
+  command
+      ->add_option("--before", flags->before,
+                   "Another plug that requests meet later than this one, and replies earlier, "
+                   "whatever the priorities; no effect until it is plugged; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PLUG");
+  command
+      ->add_option("--after", flags->after,
+                   "Another plug that requests meet earlier than this one, and replies later; as "
+                   "--before")
+      ->allow_extra_args(false)
+      ->type_name("PLUG");
+  command
       ->add_option("--timeout", flags->timeout,
                    "Filters in other processes: how long an answer may take (1s), as in 200ms")
       ->type_name("TIME");
@@ -115,7 +137,9 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       "weir plug guard --filter deny --on 'key:billing/*' --set exception=TRANSIENT "
       "--priority -10\n"
       "weir plug keep --filter grpc --set at=unix:/run/keep.sock --on key:NameService "
-      "--timeout 200ms --on-failure open",
+      "--timeout 200ms --on-failure open\n"
+      "weir plug check --filter access --set allow=10.0.0.0/8 --on all --before audit --before "
+      "guard",
       "Calls do not meet the filter before a method of it is mapped and enabled (weir map).\n"
       "The same plug again changes nothing; another one of that name is a conflict.");
   command->callback([flags, context] { context->status = RunPlug(*flags, context); });

@@ -9,6 +9,7 @@ namespace {
 
 const filters::ChangeSet kAllChanges = {
     filters::PlugChange{"a", "log", {{"k", "v"}, {"l", "w"}}, "key:X*", -3},
+    filters::PlugChange{"b", "log", {}, "all", 2, 0, {"a", "c"}, {"d"}},
     filters::MapChange{"a", "op", "request", filters::Phase::kUp, true},
     filters::UnmapChange{"a", "*", "reply", filters::Phase::kDown},
     filters::EnableChange{"a", "", "", filters::Phase::kUp, true},
@@ -22,9 +23,29 @@ TEST(ConvertTest, EveryChangeComesBackAsItWent) {
   ASSERT_EQ(back->size(), kAllChanges.size());
   // Descriptions name every field.
   EXPECT_EQ(Describe(*back, 10'000), Describe(kAllChanges, 10'000));
-  EXPECT_EQ(Describe(*back, 10'000),
-            "plug a filter log on key:X* priority -3 k=v l=w; map a 'op' up request enabled; "
-            "unmap a '*' down reply; enable a all operations up; disable a 'op' down m; unplug a");
+  EXPECT_EQ(
+      Describe(*back, 10'000),
+      "plug a filter log on key:X* priority -3 k=v l=w; plug b filter log on all priority 2 down "
+      "priority 0 before a before c after d; map a 'op' up request enabled; "
+      "unmap a '*' down reply; enable a all operations up; disable a 'op' down m; unplug a");
+}
+
+TEST(ConvertTest, APlugAsItStandsIsToldWhole) {
+  const filters::Plug plug{.name = "a",
+                           .filter = "log",
+                           .parameters = {{"k", "v"}},
+                           .selector = "key:X*",
+                           .priority = -3,
+                           .sequence = 7,
+                           .down_priority = 0,
+                           .before = {"b", "c"},
+                           .after = {"d"},
+                           .mappings = {{"op", filters::Phase::kDown, "reply", true}}};
+  EXPECT_EQ(ToProto(plug).ShortDebugString(),
+            "plug { name: \"a\" filter: \"log\" parameters { key: \"k\" value: \"v\" } selector: "
+            "\"key:X*\" priority: -3 down_priority: 0 before: \"b\" before: \"c\" after: \"d\" } "
+            "sequence: 7 mappings { operation: \"op\" phase: PHASE_DOWN method: \"reply\" enabled: "
+            "true }");
 }
 
 TEST(ConvertTest, AnEmptyChangeSetIsInvalid) {

@@ -37,6 +37,11 @@ filters::State StateWith(uint64_t revision, int plugs) {
         {"exception", "TRANSIENT"}, {"empty", ""}, {"odd", std::string("a'b\0c", 5)}};
     plug.priority = -i;
     plug.sequence = i + 1;
+    if (i % 2 == 1) {
+      plug.down_priority = 7;
+      plug.before = {"p1", "q"};
+      plug.after = {"p1000"};
+    }
     plug.mappings = {{"*", filters::Phase::kUp, "deny", true},
                      {"z", filters::Phase::kDown, "reply", false},
                      {"a", filters::Phase::kDown, "reply", true}};
@@ -84,6 +89,7 @@ TEST_P(StoreTest, PlugsThatAreGoneOrDifferentAreReplaced) {
   filters::State next = StateWith(2, 2);
   next.plugs[0].mappings.clear();
   next.plugs[1].parameters["new"] = "1";
+  next.plugs[1].before.pop_back();
   ASSERT_TRUE(store->Commit(1, next, kChanges, 8).ok());
   EXPECT_EQ(*store->Load(), next);
 }
@@ -190,6 +196,68 @@ TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   ASSERT_TRUE(Open().ok());
   Exec("PRAGMA user_version = 99");
   ExpectRefused(absl::StatusCode::kFailedPrecondition, "schema version 99");
+}
+
+TEST_F(SqliteStoreTest, AFileOfTheFirstSchemaIsBroughtToThisOne) {
+  Exec(R"sql(
+CREATE TABLE registry (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  revision INTEGER NOT NULL,
+  next_sequence INTEGER NOT NULL);
+INSERT INTO registry VALUES (1, 12, 4);
+CREATE TABLE plug (
+  name TEXT PRIMARY KEY,
+  filter TEXT NOT NULL,
+  selector TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  sequence INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO plug VALUES ('p', 'deny', 'all', -5, 3);
+CREATE TABLE parameter (
+  plug TEXT NOT NULL REFERENCES plug ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (plug, name)) WITHOUT ROWID;
+INSERT INTO parameter VALUES ('p', 'exception', 'TRANSIENT');
+CREATE TABLE mapping (
+  plug TEXT NOT NULL REFERENCES plug ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  operation TEXT NOT NULL,
+  phase TEXT NOT NULL CHECK (phase IN ('up', 'down')),
+  method TEXT NOT NULL,
+  enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  PRIMARY KEY (plug, position)) WITHOUT ROWID;
+INSERT INTO mapping VALUES ('p', 0, '*', 'up', 'deny', 1);
+CREATE TABLE history (
+  revision INTEGER PRIMARY KEY,
+  committed_at INTEGER NOT NULL,
+  changes TEXT NOT NULL);
+INSERT INTO history VALUES (12, 99, '{"changes":[{"unplug":{"name":"q"}}]}');
+PRAGMA application_id = 0x57656972;
+PRAGMA user_version = 1;
+)sql");
+  filters::State state;
+  state.revision = 12;
+  state.next_sequence = 4;
+  state.plugs = {{.name = "p",
+                  .filter = "deny",
+                  .parameters = {{"exception", "TRANSIENT"}},
+                  .selector = "all",
+                  .priority = -5,
+                  .sequence = 3,
+                  .mappings = {{"*", filters::Phase::kUp, "deny", true}}}};
+  {
+    auto store = Open();
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_EQ(*(*store)->Load(), state);
+    EXPECT_EQ((*store)->History(0)->size(), 1u);
+    state.revision = 13;
+    state.plugs[0].down_priority = 1;
+    state.plugs[0].before = {"q"};
+    ASSERT_TRUE((*store)->Commit(12, state, kChanges, 100).ok());
+  }
+  auto again = Open();
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*(*again)->Load(), state);
 }
 
 TEST_F(SqliteStoreTest, ASecondProcessCannotOpenTheFile) {

@@ -10,8 +10,7 @@
 #include "filters/snapshot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/unit/filters/fake_call.h"
-#include "tests/unit/filters/probe.h"
+#include "tests/unit/filters/call_fixture.h"
 
 namespace weir::filters {
 namespace {
@@ -19,39 +18,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-class CallTest : public RegistryTest {
- protected:
-  CallTest() {
-    probe_->up = [this](const std::string& plug, std::string_view method, orb::Call&) {
-      seen_.push_back(plug + "^" + std::string(method));
-      if (plug == thrower_) throw std::runtime_error("secret\nforged=line");
-      return plug == bouncer_ ? Verdict::kBounce : Verdict::kPass;
-    };
-    probe_->down = [this](const std::string& plug, std::string_view method, orb::Call& call) {
-      seen_.push_back(plug + "v" + std::string(method));
-      if (plug == thrower_) throw 17;
-      if (plug != raiser_) return Verdict::kPass;
-      call.SetSystemException({orb::ExceptionId::kBadParam, 5, orb::Completion::kYes});
-      return Verdict::kRaise;
-    };
-  }
-
-  // Plugs both ways, for every operation.
-  void PlugBoth(const std::string& name, const std::string& selector, int priority = 0) {
-    Commit({PlugOn(name, selector, priority), MapUp(name, "*", "a"), MapDown(name, "*", "a")});
-  }
-  // What the filters of a call see of it.
-  std::vector<std::string> See(const std::string& key, const std::string& operation = "op") {
-    seen_.clear();
-    FakeCall call(key, operation);
-    call.Run(registry_.gate());
-    return seen_;
-  }
-
-  std::vector<std::string> seen_;
-  std::string bouncer_, raiser_, thrower_;
-};
 
 TEST_F(CallTest, TheGateIsActiveOnlyWhileSomethingIsEnabled) {
   orb::Gate* gate = registry_.gate();
