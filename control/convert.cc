@@ -14,6 +14,7 @@ v1::Phase ToProto(filters::Phase phase) {
 namespace {
 
 using filters::Phase;
+using filters::ReplyOrder;
 
 absl::StatusOr<Phase> PhaseFromProto(v1::Phase phase) {
   switch (phase) {
@@ -24,6 +25,26 @@ absl::StatusOr<Phase> PhaseFromProto(v1::Phase phase) {
     default:
       return absl::InvalidArgumentError("the phase is neither PHASE_UP nor PHASE_DOWN");
   }
+}
+
+absl::StatusOr<std::optional<ReplyOrder>> ReplyOrderFromProto(v1::ReplyOrder order) {
+  switch (order) {
+    case v1::REPLY_ORDER_REVERSED:
+      return ReplyOrder::kReversed;
+    case v1::REPLY_ORDER_PLUG_ORDER:
+      return ReplyOrder::kPlugOrder;
+    case v1::REPLY_ORDER_INHERITED:
+      return std::nullopt;
+    default:
+      return absl::InvalidArgumentError(
+          "the reply order is none of REPLY_ORDER_REVERSED, REPLY_ORDER_PLUG_ORDER and "
+          "REPLY_ORDER_INHERITED");
+  }
+}
+
+v1::ReplyOrder ReplyOrderToProto(std::optional<ReplyOrder> order) {
+  if (!order.has_value()) return v1::REPLY_ORDER_INHERITED;
+  return *order == ReplyOrder::kPlugOrder ? v1::REPLY_ORDER_PLUG_ORDER : v1::REPLY_ORDER_REVERSED;
 }
 
 absl::StatusOr<filters::Change> FromProto(const v1::Change& change) {
@@ -66,6 +87,12 @@ absl::StatusOr<filters::Change> FromProto(const v1::Change& change) {
       if (!phase.ok()) return phase.status();
       return filters::EnableChange{c.plug(), c.operation(), c.method(), *phase, false};
     }
+    case v1::Change::kSetReplyOrder: {
+      const v1::SetReplyOrder& c = change.set_reply_order();
+      absl::StatusOr<std::optional<ReplyOrder>> order = ReplyOrderFromProto(c.order());
+      if (!order.ok()) return order.status();
+      return filters::ReplyOrderChange{c.selector(), *order};
+    }
     case v1::Change::CHANGE_NOT_SET:
       break;
   }
@@ -103,6 +130,10 @@ struct Writer {
       Address(c, out->mutable_disable());
     }
   }
+  void operator()(const filters::ReplyOrderChange& c) const {
+    out->mutable_set_reply_order()->set_selector(c.selector);
+    out->mutable_set_reply_order()->set_order(ReplyOrderToProto(c.order));
+  }
 
   template <typename From, typename To>
   static void Address(const From& from, To* to) {
@@ -135,6 +166,13 @@ absl::StatusOr<filters::ChangeSet> FromProto(const v1::ChangeSet& changes) {
 v1::ChangeSet ToProto(const filters::ChangeSet& changes) {
   v1::ChangeSet out;
   for (const filters::Change& change : changes) std::visit(Writer{out.add_changes()}, change);
+  return out;
+}
+
+v1::SetReplyOrder ToProto(const filters::TargetReplyOrder& target) {
+  v1::SetReplyOrder out;
+  out.set_selector(target.selector);
+  out.set_order(ReplyOrderToProto(target.order));
   return out;
 }
 

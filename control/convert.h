@@ -18,6 +18,7 @@ v1::ChangeSet ToProto(const filters::ChangeSet& changes);
 v1::Phase ToProto(filters::Phase phase);
 
 // Without counters and figures.
+v1::SetReplyOrder ToProto(const filters::TargetReplyOrder& target);
 v1::PlugState ToProto(const filters::Plug& plug);
 
 }  // namespace weir::control

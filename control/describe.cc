@@ -30,6 +30,9 @@ struct Describer {
   std::string operator()(const filters::EnableChange& c) const {
     return StrCat(c.enable ? "enable " : "disable ", Address(c));
   }
+  std::string operator()(const filters::ReplyOrderChange& c) const {
+    return StrCat("reply order of ", Printable(c.selector), " ", ReplyOrderName(c.order));
+  }
 
   // "audit resolve up request"
   template <typename T>
@@ -42,6 +45,11 @@ struct Describer {
 };
 
 }  // namespace
+
+std::string_view ReplyOrderName(std::optional<filters::ReplyOrder> order) {
+  if (!order.has_value()) return "inherited";
+  return *order == filters::ReplyOrder::kPlugOrder ? "plug-order" : "reversed";
+}
 
 std::string Printable(std::string_view text) {
   std::string out;

@@ -107,6 +107,9 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::WatchResponse> {
     }
     v1::WatchResponse::State* state = response_.mutable_state();
     for (const filters::Plug& plug : event.state->plugs) *state->add_plugs() = ToProto(plug);
+    for (const filters::TargetReplyOrder& target : event.state->reply_orders) {
+      *state->add_reply_orders() = ToProto(target);
+    }
   }
 
   Mutex mu_;
@@ -145,6 +148,11 @@ grpc::Status GrpcService::List(grpc::ServerContext*, const v1::ListRequest* requ
                                v1::ListResponse* response) {
   const filters::State state = service_->registry().state();
   response->set_revision(state.revision);
+  if (request->plug().empty()) {
+    for (const filters::TargetReplyOrder& target : state.reply_orders) {
+      *response->add_reply_orders() = ToProto(target);
+    }
+  }
   for (const filters::Plug& plug : state.plugs) {
     if (!request->plug().empty() && plug.name != request->plug()) continue;
     v1::PlugState* out = response->add_plugs();

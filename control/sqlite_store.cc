@@ -60,6 +60,9 @@ CREATE TABLE clause (
   kind TEXT NOT NULL CHECK (kind IN ('before', 'after', 'if')),
   value TEXT NOT NULL,
   PRIMARY KEY (plug, kind, value)) WITHOUT ROWID;
+CREATE TABLE reply_order (
+  selector TEXT PRIMARY KEY,
+  reply_order TEXT NOT NULL CHECK (reply_order IN ('reversed', 'plug-order'))) WITHOUT ROWID;
 PRAGMA user_version = 2;
 )sql"};
 
@@ -129,6 +132,7 @@ class SqliteStore : public Store {
                      const std::string& changes, Nanos wall_time)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status WritePlugs(const filters::State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status WriteReplyOrders(const filters::State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const StoreLimits limits_;
   Mutex mu_;
@@ -227,6 +231,16 @@ absl::StatusOr<filters::State> SqliteStore::Read() {
   if (!row.ok()) return row.status();
 
   for (auto& [name, p] : plugs) state.plugs.push_back(std::move(p));
+
+  Statement reply_order(&sqlite_,
+                        "SELECT selector, reply_order FROM reply_order ORDER BY selector");
+  WEIR_RETURN_IF_ERROR(reply_order.Bind({}));
+  for (row = reply_order.Next(); row.ok() && *row; row = reply_order.Next()) {
+    state.reply_orders.push_back({reply_order.Text(0), reply_order.Text(1) == "plug-order"
+                                                           ? filters::ReplyOrder::kPlugOrder
+                                                           : filters::ReplyOrder::kReversed});
+  }
+  if (!row.ok()) return row.status();
   return state;
 }
 
@@ -261,6 +275,7 @@ absl::Status SqliteStore::Write(uint64_t base_revision, const filters::State& st
                                            "; restart the node to read it again"));
   }
   WEIR_RETURN_IF_ERROR(WritePlugs(state));
+  if (state.reply_orders != stored_.reply_orders) WEIR_RETURN_IF_ERROR(WriteReplyOrders(state));
   WEIR_RETURN_IF_ERROR(
       Statement(&sqlite_, "UPDATE registry SET revision = ?, next_sequence = ?")
           .Run({static_cast<int64_t>(state.revision), static_cast<int64_t>(state.next_sequence)}));
@@ -271,6 +286,15 @@ absl::Status SqliteStore::Write(uint64_t base_revision, const filters::State& st
                              .Run({static_cast<int64_t>(state.revision - limits_.history)}));
   }
   return sqlite_.Exec("COMMIT");
+}
+
+absl::Status SqliteStore::WriteReplyOrders(const filters::State& state) {
+  WEIR_RETURN_IF_ERROR(sqlite_.Exec("DELETE FROM reply_order"));
+  Statement insert(&sqlite_, "INSERT INTO reply_order VALUES (?, ?)");
+  for (const filters::TargetReplyOrder& target : state.reply_orders) {
+    WEIR_RETURN_IF_ERROR(insert.Run({target.selector, ReplyOrderName(target.order)}));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SqliteStore::WritePlugs(const filters::State& state) {

@@ -280,6 +280,25 @@ absl::Status Apply(const EnableChange& change, const FilterKinds& kinds, State* 
   return absl::OkStatus();
 }
 
+absl::Status Apply(const ReplyOrderChange& change, const FilterKinds&, State* state) {
+  auto selector = Selector::Parse(change.selector);
+  if (!selector.ok()) return selector.status();
+  const std::string canonical = selector->Canonical();
+  std::vector<TargetReplyOrder>& orders = state->reply_orders;
+  const auto it = std::lower_bound(
+      orders.begin(), orders.end(), canonical,
+      [](const TargetReplyOrder& t, std::string_view s) { return t.selector < s; });
+  const bool found = it != orders.end() && it->selector == canonical;
+  if (!change.order.has_value()) {
+    if (found) orders.erase(it);
+  } else if (found) {
+    it->order = *change.order;
+  } else {
+    orders.insert(it, {canonical, *change.order});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<int> FindMethod(const FilterKind& kind, Phase phase, std::string_view method) {
@@ -310,7 +329,7 @@ absl::StatusOr<State> ApplyChanges(const State& base, const ChangeSet& changes,
     return absl::Status(status.code(),
                         StrCat("change ", i + 1, " of ", changes.size(), ": ", status.message()));
   }
-  if (state.plugs == base.plugs) return base;
+  if (state.plugs == base.plugs && state.reply_orders == base.reply_orders) return base;
   if (absl::Status status = OrderPlugs(state.plugs).status(); !status.ok()) return status;
   ++state.revision;
   return state;
@@ -347,6 +366,15 @@ absl::StatusOr<State> CheckState(const State& state, const FilterKinds& kinds) {
       return absl::InvalidArgumentError(
           StrCat("the state enables two methods of one operation and phase, or one twice, in ",
                  "plug ", Quote(plug.name)));
+    }
+  }
+  for (const TargetReplyOrder& target : state.reply_orders) {
+    const size_t before = checked.reply_orders.size();
+    absl::Status status = Apply(ReplyOrderChange{target.selector, target.order}, kinds, &checked);
+    if (!status.ok()) return status;
+    if (checked.reply_orders.size() == before) {
+      return absl::InvalidArgumentError(
+          StrCat("the state has two reply orders of target ", Quote(target.selector)));
     }
   }
   if (absl::Status status = OrderPlugs(checked.plugs).status(); !status.ok()) return status;

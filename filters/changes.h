@@ -11,9 +11,9 @@
 
 namespace weir::filters {
 
-// `base` after all of `changes`, in their order. Its revision is one higher if any plug or mapping
-// differs; otherwise `base` itself comes back. Errors as Registry::Prepare, apart from those that
-// only making a filter can find (bad parameters).
+// `base` after all of `changes`, in their order. Its revision is one higher if any plug, mapping
+// or reply order differs; otherwise `base` itself comes back. Errors as Registry::Prepare, apart
+// from those that only making a filter can find (bad parameters).
 absl::StatusOr<State> ApplyChanges(const State& base, const ChangeSet& changes,
                                    const FilterKinds& kinds);
 

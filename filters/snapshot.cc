@@ -86,6 +86,55 @@ struct Snapshot::Resolved {
   }
 };
 
+namespace {
+
+// What was set of the order of replies, by target.
+class ReplyOrders {
+ public:
+  explicit ReplyOrders(const std::vector<TargetReplyOrder>& set) {
+    std::map<std::string, ReplyOrder> prefixes;
+    for (const TargetReplyOrder& target : set) {
+      Selector selector = *Selector::Parse(target.selector);
+      switch (selector.kind) {
+        case Selector::Kind::kKey:
+          keys_.emplace(std::move(selector.bytes), target.order);
+          break;
+        case Selector::Kind::kPrefix:
+          prefixes.emplace(std::move(selector.bytes), target.order);
+          break;
+        case Selector::Kind::kAll:
+          all_ = target.order;
+          break;
+      }
+    }
+    for (const auto& [prefix, order] : prefixes) {
+      prefixes_.Add(prefix, order);
+      prefix_list_.push_back(prefix);
+    }
+  }
+
+  ReplyOrder all() const { return all_; }
+  ReplyOrder ForPrefix(std::string_view prefix) const {
+    const ReplyOrder* const order = prefixes_.Find(prefix);
+    return order != nullptr ? *order : all_;
+  }
+  ReplyOrder ForKey(std::string_view key) const {
+    const auto it = keys_.find(key);
+    return it != keys_.end() ? it->second : ForPrefix(key);
+  }
+
+  const std::map<std::string, ReplyOrder, std::less<>>& keys() const { return keys_; }
+  const std::vector<std::string>& prefixes() const { return prefix_list_; }
+
+ private:
+  std::map<std::string, ReplyOrder, std::less<>> keys_;
+  PrefixMap<ReplyOrder> prefixes_;
+  std::vector<std::string> prefix_list_;
+  ReplyOrder all_ = ReplyOrder::kReversed;
+};
+
+}  // namespace
+
 Snapshot::Snapshot(const State& state, Filters filters)
     : revision_(state.revision), filters_(std::move(filters)) {
   const PlugOrder order = *OrderPlugs(state.plugs);
@@ -102,6 +151,9 @@ Snapshot::Snapshot(const State& state, Filters filters)
   // Each list keeps the order of `plugs`. The maps are sorted, so a prefix precedes its extensions.
   std::map<std::string_view, std::vector<const Resolved*>> keys, prefixes;
   std::vector<const Resolved*> everywhere;
+  const ReplyOrders reply_orders(state.reply_orders);
+  for (const auto& [key, reply_order] : reply_orders.keys()) keys[key];
+  for (const std::string& prefix : reply_orders.prefixes()) prefixes[prefix];
   for (const auto& plug : plugs) {
     switch (plug->selector.kind) {
       case Selector::Kind::kKey:
@@ -132,20 +184,18 @@ Snapshot::Snapshot(const State& state, Filters filters)
     }
   }
 
-  if (!everywhere.empty()) all_ = MakePlan(everywhere);
-  std::vector<int> enclosing;  // the prefixes of the current one, shortest first
+  // Without plugs, a reply order makes no plan.
+  if (!everywhere.empty()) all_ = MakePlan(everywhere, reply_orders.all());
   for (const auto& [prefix, list] : prefixes) {
-    while (!enclosing.empty() && !prefix.starts_with(by_prefix_[enclosing.back()].bytes)) {
-      enclosing.pop_back();
-    }
-    by_prefix_.push_back(
-        Prefix{std::string(prefix), MakePlan(list), enclosing.empty() ? kNone : enclosing.back()});
-    enclosing.push_back(static_cast<int>(by_prefix_.size()) - 1);
+    if (!list.empty()) by_prefix_.Add(prefix, MakePlan(list, reply_orders.ForPrefix(prefix)));
   }
-  for (const auto& [key, list] : keys) by_key_.Add(key, MakePlan(list));
+  for (const auto& [key, list] : keys) {
+    if (!list.empty()) by_key_.Add(key, MakePlan(list, reply_orders.ForKey(key)));
+  }
 }
 
-const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plugs) {
+const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plugs,
+                                         ReplyOrder reply_order) {
   auto plan = std::make_unique<Plan>();
   // The plugs that map an operation, in their order, and those that run for every other one.
   std::map<std::string_view, std::vector<size_t>> mapped;
@@ -158,7 +208,7 @@ const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plu
   const auto chain_of = [&](const std::vector<size_t>& indices, std::string_view operation) {
     std::vector<const Resolved*> list;
     for (const size_t i : indices) list.push_back(plugs[i]);
-    return MakeChain(list, operation);
+    return MakeChain(list, reply_order, operation);
   };
   plan->otherwise = chain_of(always, "*");
   for (const auto& [operation, indices] : mapped) {
@@ -172,7 +222,7 @@ const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plu
   return plans_.back().get();
 }
 
-const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
+const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order,
                                  std::string_view operation) {
   auto chain = std::make_unique<Chain>();
   chain->revision = revision_;
@@ -196,6 +246,7 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
   if (chain->size == 0) return nullptr;
   std::sort(down_steps.begin(), down_steps.end(),
             [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (reply_order == ReplyOrder::kPlugOrder) std::reverse(down_steps.begin(), down_steps.end());
   for (const auto& [rank, step] : down_steps) chain->down.push_back(step);
   chains_.push_back(std::move(chain));
   return chains_.back().get();
@@ -204,15 +255,7 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
 const Snapshot::Plan* Snapshot::FindPlan(std::string_view object_key) const {
   if (const Plan* const* const plan = by_key_.Find(object_key)) return *plan;
   if (!by_prefix_.empty()) {
-    // Everything that sorts between a prefix of the key and the key begins with that prefix. So of
-    // the entries not after the key, the last one either is the longest prefix or extends it.
-    const auto after = std::upper_bound(
-        by_prefix_.begin(), by_prefix_.end(), object_key,
-        [](std::string_view key, const Prefix& prefix) { return key < prefix.bytes; });
-    for (int i = static_cast<int>(after - by_prefix_.begin()) - 1; i != kNone;
-         i = by_prefix_[i].shorter) {
-      if (object_key.starts_with(by_prefix_[i].bytes)) return by_prefix_[i].plan;
-    }
+    if (const Plan* const* const plan = by_prefix_.Find(object_key)) return *plan;
   }
   return all_;
 }

@@ -1,11 +1,11 @@
 // The registry's state, compiled for calls: which filter methods run for an object key and an
 // operation, as flat arrays.
 //
-// A plan is made for each distinct key and each distinct prefix that anything is plugged onto, and
-// already holds what shorter prefixes and `all` add. A call takes the plan of its exact key, else
-// that of the longest prefix that matches, else that of `all`. So nothing is computed or remembered
-// per called key, and a million different keys cost no memory: this stands in for the bounded cache
-// that a per-key plan would need.
+// A plan is made for each distinct key and each distinct prefix that anything is plugged onto, or
+// that a reply order was set for, and already holds what shorter prefixes and `all` add. A call
+// takes the plan of its exact key, else that of the longest prefix that matches, else that of
+// `all`. So nothing is computed or remembered per called key, and a million different keys cost no
+// memory: this stands in for the bounded cache that a per-key plan would need.
 //
 // Only what is enabled is compiled: a disabled mapping costs a call nothing, and an operation never
 // visits filters that do not map it.
@@ -28,6 +28,7 @@
 #include "filters/filter.h"
 #include "filters/histogram.h"
 #include "filters/name_map.h"
+#include "filters/prefix_map.h"
 #include "filters/state.h"
 #include "filters/step_outcome.h"
 
@@ -73,7 +74,7 @@ struct Step {
 // from the other's array but has its position: on the way up it counts as having passed the call.
 struct Chain {
   std::vector<Step> up;    // in ascending position
-  std::vector<Step> down;  // in their order; their positions descend unless priorities differ
+  std::vector<Step> down;  // in their order, which usually is that of descending positions
   uint32_t size = 0;       // positions in use
   bool timed = false;      // some method needs GateState.began
   uint64_t revision = 0;   // of the snapshot
@@ -104,16 +105,12 @@ class Snapshot {
     NameMap<const Chain*> by_operation;
     const Chain* otherwise = nullptr;  // from '*' mappings
   };
-  struct Prefix {
-    std::string bytes;
-    const Plan* plan;
-    int shorter;  // index of the longest prefix of this one, or -1
-  };
   struct Resolved;  // one plug, its mappings by method index
 
   const Plan* FindPlan(std::string_view object_key) const;
-  const Plan* MakePlan(const std::vector<const Resolved*>& plugs);
-  const Chain* MakeChain(const std::vector<const Resolved*>& plugs, std::string_view operation);
+  const Plan* MakePlan(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order);
+  const Chain* MakeChain(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order,
+                         std::string_view operation);
 
   uint64_t revision_ = 0;
   Filters filters_;
@@ -121,7 +118,7 @@ class Snapshot {
   std::vector<std::unique_ptr<const Plan>> plans_;
 
   NameMap<const Plan*> by_key_;
-  std::vector<Prefix> by_prefix_;  // sorted by bytes
+  PrefixMap<const Plan*> by_prefix_;
   const Plan* all_ = nullptr;
 };
 

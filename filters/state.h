@@ -47,10 +47,26 @@ struct Plug {
   bool operator==(const Plug&) const = default;
 };
 
+// In which order replies meet plugs.
+enum class ReplyOrder : uint8_t {
+  kReversed,
+  kPlugOrder,  // as requests do
+};
+
+// Of the targets that match an object key, the most specific one decides: the key, then the longest
+// prefix, then `all`. A key without any is kReversed.
+struct TargetReplyOrder {
+  std::string selector;  // canonical
+  ReplyOrder order = ReplyOrder::kReversed;
+
+  bool operator==(const TargetReplyOrder&) const = default;
+};
+
 struct State {
   uint64_t revision = 0;  // 0: nothing was ever committed
   uint64_t next_sequence = 1;
-  std::vector<Plug> plugs;  // by name
+  std::vector<Plug> plugs;                          // by name
+  std::vector<TargetReplyOrder> reply_orders = {};  // by selector
 
   bool operator==(const State&) const = default;
 };
@@ -83,8 +99,14 @@ struct EnableChange {
   Phase phase = Phase::kUp;
   bool enable = true;
 };
+// Sets the reply order of a target, or forgets what was set for it: wider targets then decide.
+struct ReplyOrderChange {
+  std::string selector;
+  std::optional<ReplyOrder> order;
+};
 
-using Change = std::variant<PlugChange, UnplugChange, MapChange, UnmapChange, EnableChange>;
+using Change =
+    std::variant<PlugChange, UnplugChange, MapChange, UnmapChange, EnableChange, ReplyOrderChange>;
 // Committed together, as one revision, or not at all.
 using ChangeSet = std::vector<Change>;
 

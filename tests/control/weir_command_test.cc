@@ -84,6 +84,23 @@ TEST_F(WeirCommandTest, APlugsPlaceIsShownAndACircleRefused) {
         "another down priority");
 }
 
+TEST_F(WeirCommandTest, AReplyOrderIsSetShownWatchedAndForgotten) {
+  EXPECT_EQ(Ok({"reply-order", "key:%61*", "plug-order"}), "revision 1\n");
+  EXPECT_EQ(Ok({"reply-order", "key:a*", "plug-order"}), "revision 1, it was so already\n");
+  EXPECT_EQ(Ok({"list"}), "revision 1, 0 plugs\nreply order of key:a* plug-order\n");
+  EXPECT_THAT(Ok({"list", "-o", "json"}), HasSubstr("REPLY_ORDER_PLUG_ORDER"));
+  auto watch = Process::Start({.argv = {WeirPath(), "watch", "--control", node.address}});
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  const Milliseconds patience = std::chrono::seconds(30);
+  EXPECT_TRUE((*watch)->WaitForLine("^reply order of key:a\\* plug-order$", patience).ok());
+  EXPECT_EQ(Ok({"reply-order", "key:a*", "inherited"}), "revision 2\n");
+  EXPECT_TRUE(
+      (*watch)->WaitForLine("^revision 2: reply order of key:a\\* inherited$", patience).ok());
+  EXPECT_EQ(Ok({"list"}), "revision 2, 0 plugs\n");
+  EXPECT_EQ(Run({"reply-order", "all", "sideways"}).exit_code, 2);
+  Fails(2, {"reply-order", "nonsense", "reversed"}, "bad selector");
+}
+
 TEST_F(WeirCommandTest, DoingItAgainIsNoErrorAndSaysSo) {
   Ok({"plug", "a", "--filter", "count", "--on", "all"});
   EXPECT_EQ(Ok({"plug", "a", "--filter", "count", "--on", "all"}),

@@ -17,6 +17,7 @@
 #include "tools/weir/map_command.h"
 #include "tools/weir/ping_command.h"
 #include "tools/weir/plug_command.h"
+#include "tools/weir/reply_order_command.h"
 #include "tools/weir/top_command.h"
 #include "tools/weir/version.h"
 
@@ -43,6 +44,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddUnmapCommand(app, context);
   AddEnableCommand(app, context);
   AddDisableCommand(app, context);
+  AddReplyOrderCommand(app, context);
   AddListCommand(app, context);
   AddWatchCommand(app, context);
   AddStatusCommand(app, context);

@@ -112,9 +112,14 @@ void AppendPlug(const v1::PlugState& state, std::string* out) {
 }
 
 std::string StateText(uint64_t revision,
-                      const google::protobuf::RepeatedPtrField<v1::PlugState>& plugs) {
+                      const google::protobuf::RepeatedPtrField<v1::PlugState>& plugs,
+                      const google::protobuf::RepeatedPtrField<v1::SetReplyOrder>& reply_orders) {
   std::string out = absl::StrCat("revision ", revision, ", ", plugs.size(),
                                  plugs.size() == 1 ? " plug\n" : " plugs\n");
+  for (const v1::SetReplyOrder& target : reply_orders) {
+    absl::StrAppend(&out, "reply order of ", Printable(target.selector()), " ",
+                    target.order() == v1::REPLY_ORDER_PLUG_ORDER ? "plug-order" : "reversed", "\n");
+  }
   for (const v1::PlugState& plug : plugs) AppendPlug(plug, &out);
   return out;
 }
@@ -142,7 +147,7 @@ std::string RenderApply(const v1::ApplyResponse& response) {
 }
 
 std::string RenderList(const v1::ListResponse& response) {
-  return StateText(response.revision(), response.plugs());
+  return StateText(response.revision(), response.plugs(), response.reply_orders());
 }
 
 std::string RenderStatus(const v1::GetStatusResponse& response) {
@@ -169,7 +174,9 @@ std::string RenderStatus(const v1::GetStatusResponse& response) {
 }
 
 std::string RenderEvent(const v1::WatchResponse& event) {
-  if (event.has_state()) return StateText(event.revision(), event.state().plugs());
+  if (event.has_state()) {
+    return StateText(event.revision(), event.state().plugs(), event.state().reply_orders());
+  }
   const absl::StatusOr<filters::ChangeSet> changes = control::FromProto(event.change_set());
   if (!changes.ok()) {
     return absl::StrCat("revision ", event.revision(),

@@ -15,6 +15,9 @@ const filters::ChangeSet kAllChanges = {
     filters::EnableChange{"a", "", "", filters::Phase::kUp, true},
     filters::EnableChange{"a", "op", "m", filters::Phase::kDown, false},
     filters::UnplugChange{"a"},
+    filters::ReplyOrderChange{"key:X*", filters::ReplyOrder::kPlugOrder},
+    filters::ReplyOrderChange{"all", filters::ReplyOrder::kReversed},
+    filters::ReplyOrderChange{"key:Y", std::nullopt},
 };
 
 TEST(ConvertTest, EveryChangeComesBackAsItWent) {
@@ -27,7 +30,9 @@ TEST(ConvertTest, EveryChangeComesBackAsItWent) {
       Describe(*back, 10'000),
       "plug a filter log on key:X* priority -3 k=v l=w; plug b filter log on all priority 2 down "
       "priority 0 before a before c after d; map a 'op' up request enabled; "
-      "unmap a '*' down reply; enable a all operations up; disable a 'op' down m; unplug a");
+      "unmap a '*' down reply; enable a all operations up; disable a 'op' down m; unplug a; "
+      "reply order of key:X* plug-order; reply order of all reversed; reply order of key:Y "
+      "inherited");
 }
 
 TEST(ConvertTest, APlugAsItStandsIsToldWhole) {
@@ -71,6 +76,12 @@ TEST(ConvertTest, AChangeWithoutItsPhaseIsInvalid) {
     EXPECT_EQ(FromProto(changes).status().code(), absl::StatusCode::kInvalidArgument)
         << changes.ShortDebugString();
   }
+}
+
+TEST(ConvertTest, AReplyOrderThatIsNoneIsInvalid) {
+  v1::ChangeSet changes;
+  changes.add_changes()->mutable_set_reply_order()->set_selector("all");
+  EXPECT_EQ(FromProto(changes).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(DescribeTest, NamesCannotBreakALine) {

@@ -47,6 +47,10 @@ filters::State StateWith(uint64_t revision, int plugs) {
                      {"a", filters::Phase::kDown, "reply", true}};
     state.plugs.push_back(std::move(plug));
   }
+  if (plugs > 1) {
+    state.reply_orders = {{"all", filters::ReplyOrder::kReversed},
+                          {"key:Pl\xc3\xa4tze/*", filters::ReplyOrder::kPlugOrder}};
+  }
   return state;
 }
 
@@ -90,6 +94,7 @@ TEST_P(StoreTest, PlugsThatAreGoneOrDifferentAreReplaced) {
   next.plugs[0].mappings.clear();
   next.plugs[1].parameters["new"] = "1";
   next.plugs[1].before.pop_back();
+  next.reply_orders.erase(next.reply_orders.begin());
   ASSERT_TRUE(store->Commit(1, next, kChanges, 8).ok());
   EXPECT_EQ(*store->Load(), next);
 }

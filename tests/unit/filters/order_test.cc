@@ -47,6 +47,17 @@ class OrderTest : public CallTest {
     for (const std::string& seen : See("key")) (seen[1] == '^' ? up : down) += seen[0];
     return {up, down};
   }
+  // The plugs that a reply for `key` meets.
+  std::string Down(const std::string& key) {
+    std::string down;
+    for (const std::string& seen : See(key)) {
+      if (seen[1] == 'v') down += seen[0];
+    }
+    return down;
+  }
+  void Reply(std::string selector, std::optional<ReplyOrder> order) {
+    Commit({ReplyOrderChange{std::move(selector), order}});
+  }
   void ExpectCircle(const Change& change, const std::string& circle) {
     const State before = registry_.state();
     const absl::Status status = Try({change});
@@ -202,12 +213,96 @@ TEST_F(OrderTest, BadNamesAndTooManyAreRefused) {
   EXPECT_EQ(Try({After("a", Names(257, "x"))}).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(OrderTest, RepliesMeetPlugsInPlugOrderOnRequest) {
+  PlugAs(As("a"));
+  PlugAs(As("b", -1));
+  PlugAs(As("c"));
+  Reply("all", ReplyOrder::kPlugOrder);
+  EXPECT_EQ(Order(), Both("bac", "bac"));
+  bouncer_ = "c";
+  EXPECT_EQ(Order(), Both("bac", "ba"));
+  bouncer_ = "";
+  Reply("all", ReplyOrder::kReversed);
+  EXPECT_EQ(Order(), Both("bac", "cab"));
+}
+
+TEST_F(OrderTest, PlugOrderOfRepliesGoesByDownPriorities) {
+  PlugAs(As("a", 1));
+  PlugAs(As("b", 2, -10));
+  PlugAs(As("c", 3));
+  Reply("all", ReplyOrder::kPlugOrder);
+  EXPECT_EQ(Order(), Both("abc", "bac"));
+}
+
+TEST_F(OrderTest, TheMostSpecificReplyOrderOfAKeyHolds) {
+  PlugAs(As("a"));
+  PlugAs(As("b"));
+  Reply("all", ReplyOrder::kPlugOrder);
+  Reply("key:x*", ReplyOrder::kReversed);
+  Reply("key:xy*", ReplyOrder::kPlugOrder);
+  Reply("key:xyz", ReplyOrder::kReversed);
+  EXPECT_EQ(Down("w"), "ab");
+  EXPECT_EQ(Down("x"), "ba");
+  EXPECT_EQ(Down("xa"), "ba");
+  EXPECT_EQ(Down("xy"), "ab");
+  EXPECT_EQ(Down("xyz"), "ba");
+  EXPECT_EQ(Down("xyza"), "ab");
+  Reply("key:xyz", std::nullopt);
+  EXPECT_EQ(Down("xyz"), "ab");
+  Reply("key:xy*", std::nullopt);
+  EXPECT_EQ(Down("xyz"), "ba");
+  Reply("key:*", ReplyOrder::kReversed);
+  EXPECT_EQ(Down("w"), "ba");
+}
+
+TEST_F(OrderTest, AReplyOrderHoldsForPlugsOfWiderAndNarrowerTargets) {
+  PlugAs(As("a"));
+  PlugChange b = As("b");
+  b.selector = "key:xy";
+  PlugAs(b);
+  Reply("key:x*", ReplyOrder::kPlugOrder);
+  EXPECT_EQ(Down("xy"), "ab");
+  Reply("key:xy", ReplyOrder::kReversed);
+  EXPECT_EQ(Down("xy"), "ba");
+}
+
+TEST_F(OrderTest, AReplyOrderWithoutPlugsCostsCallsNothing) {
+  Reply("key:x", ReplyOrder::kPlugOrder);
+  Reply("key:y*", ReplyOrder::kPlugOrder);
+  Reply("all", ReplyOrder::kPlugOrder);
+  EXPECT_FALSE(registry_.gate()->active());
+  PlugChange a = As("a");
+  a.selector = "key:z";
+  PlugAs(a);
+  for (const char* key : {"x", "y", "yy", "w"}) {
+    FakeCall call(key);
+    EXPECT_EQ(registry_.gate()->Up(call), orb::Gate::Outcome::kPass);
+    EXPECT_EQ(call.gate_state().hold, nullptr);
+  }
+}
+
+TEST_F(OrderTest, ReplyOrdersAreIdempotentAndKeptBySelectorInCanonicalForm) {
+  Reply("key:%61", ReplyOrder::kPlugOrder);
+  EXPECT_EQ(registry_.revision(), 1u);
+  Reply("key:a", ReplyOrder::kPlugOrder);
+  Reply("key:b", std::nullopt);
+  EXPECT_EQ(registry_.revision(), 1u);
+  Reply("all", ReplyOrder::kReversed);
+  EXPECT_THAT(registry_.state().reply_orders,
+              ElementsAre(TargetReplyOrder{"all", ReplyOrder::kReversed},
+                          TargetReplyOrder{"key:a", ReplyOrder::kPlugOrder}));
+  EXPECT_EQ(Try({ReplyOrderChange{"nonsense", ReplyOrder::kReversed}}).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(OrderTest, AStateReadBackHasTheSameOrderAndItsCirclesAreRefused) {
   PlugAs(As("a", 3, 1, {"c"}));
   PlugAs(After("b", {"c"}, -1));
   PlugAs(As("c"));
+  Reply("all", ReplyOrder::kPlugOrder);
   const Both order = Order();
   const State state = registry_.state();
+  Reply("all", std::nullopt);
   Commit({Unplug("a"), Unplug("b"), Unplug("c")});
   registry_.Publish(*registry_.PrepareState(state));
   EXPECT_EQ(registry_.state(), state);
@@ -219,6 +314,9 @@ TEST_F(OrderTest, AStateReadBackHasTheSameOrderAndItsCirclesAreRefused) {
   circle = state;
   circle.plugs[0].after = {"c"};
   EXPECT_EQ(registry_.PrepareState(circle).status().code(), absl::StatusCode::kFailedPrecondition);
+  State twice = state;
+  twice.reply_orders.push_back({"all", ReplyOrder::kReversed});
+  EXPECT_EQ(registry_.PrepareState(twice).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
