@@ -5,10 +5,10 @@
 #include "absl/hash/hash.h"
 #include "base/strings.h"
 #include "filters/builtin/fixed_exception.h"
-#include "filters/builtin/peer_address.h"
 #include "filters/builtin/rate_buckets.h"
 #include "filters/builtin/thread_counters.h"
 #include "filters/parameters.h"
+#include "filters/peer_address.h"
 
 namespace weir::filters {
 namespace {

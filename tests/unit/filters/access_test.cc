@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "filters/builtin/peer_address.h"
+#include "filters/peer_address.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "orb/transport/tcp.h"
@@ -98,6 +99,8 @@ TEST(PeerRangeTest, WhatIsNoAddressIsInNoRange) {
                            "unix:",
                            "unix:uid=0",
                            "unix:pid=1,uid=",
+                           "unix:pid=,uid=1",
+                           "unix:pid=-1,uid=1",
                            "unix:pid=1,uid=-1",
                            "unix:pid=1,uid=0x",
                            "unix:pid=1,uid=4294967296"}) {
@@ -108,6 +111,25 @@ TEST(PeerRangeTest, WhatIsNoAddressIsInNoRange) {
   }
   EXPECT_EQ(ParsePeerAddress(std::string("10.0.0.7\0:1", 11)), PeerAddress());
   EXPECT_EQ(ParsePeerAddress(std::string(100'000, '1') + ":1"), PeerAddress());
+}
+
+TEST(PeerRangeTest, EqualRangesHaveOneCanonicalForm) {
+  for (const auto& [text, canonical] :
+       std::vector<std::pair<std::string, std::string>>{{"10.0.0.0/8", "10.0.0.0/8"},
+                                                        {"10.0.0.7/32", "10.0.0.7"},
+                                                        {"0.0.0.0/0", "0.0.0.0/0"},
+                                                        {"::ffff:10.0.0.0/104", "10.0.0.0/8"},
+                                                        {"::FFFF:0a00:0007", "10.0.0.7"},
+                                                        {"FD00:0::0/8", "fd00::/8"},
+                                                        {"::1/128", "::1"},
+                                                        {"::/0", "::/0"},
+                                                        {"unix", "unix"},
+                                                        {"unix:uid=007", "unix:uid=7"}}) {
+    const absl::StatusOr<PeerRange> range = PeerRange::Parse(text);
+    ASSERT_TRUE(range.ok()) << range.status();
+    EXPECT_EQ(range->Canonical(), canonical);
+    EXPECT_EQ(PeerRange::Parse(canonical)->Canonical(), canonical);
+  }
 }
 
 TEST(PeerRangeTest, BadRangesAreRefusedWithTheirText) {

@@ -1,4 +1,4 @@
-#include "filters/builtin/peer_address.h"
+#include "filters/peer_address.h"
 
 #include <arpa/inet.h>
 
@@ -60,11 +60,12 @@ bool SamePrefix(const uint8_t* a, const uint8_t* b, int bits) {
 PeerAddress ParseUnix(std::string_view rest) {
   PeerAddress address{.kind = Kind::kUnix};
   if (rest.empty()) return address;
-  constexpr std::string_view kUid = ",uid=";
+  constexpr std::string_view kPid = ":pid=", kUid = ",uid=";
   const size_t at = rest.find(kUid);
-  if (!rest.starts_with(":pid=") || at == std::string_view::npos) return {};
+  if (!rest.starts_with(kPid) || at == std::string_view::npos) return {};
+  address.pid = ParseNumber(rest.substr(kPid.size(), at - kPid.size()));
   address.uid = ParseNumber(rest.substr(at + kUid.size()));
-  return address.uid.has_value() ? address : PeerAddress();
+  return address.pid.has_value() && address.uid.has_value() ? address : PeerAddress();
 }
 
 }  // namespace
@@ -128,6 +129,16 @@ absl::StatusOr<PeerRange> PeerRange::Parse(std::string_view text) {
     range.prefix_ -= kMappedBits;
   }
   return range;
+}
+
+std::string PeerRange::Canonical() const {
+  if (base_.kind == Kind::kUnix) {
+    return base_.uid.has_value() ? StrCat(kUnixName, ":uid=", *base_.uid) : std::string(kUnixName);
+  }
+  const bool ipv4 = base_.kind == Kind::kIpv4;
+  char text[INET6_ADDRSTRLEN];
+  inet_ntop(ipv4 ? AF_INET : AF_INET6, base_.ip.data(), text, sizeof text);
+  return prefix_ == (ipv4 ? 32 : 128) ? std::string(text) : StrCat(text, "/", prefix_);
 }
 
 bool PeerRange::Contains(const PeerAddress& peer, bool if_unknown) const {

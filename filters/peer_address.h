@@ -6,12 +6,13 @@
 //
 // Thread safety: values and pure functions.
 
-#ifndef WEIR_FILTERS_BUILTIN_PEER_ADDRESS_H_
-#define WEIR_FILTERS_BUILTIN_PEER_ADDRESS_H_
+#ifndef WEIR_FILTERS_PEER_ADDRESS_H_
+#define WEIR_FILTERS_PEER_ADDRESS_H_
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -23,7 +24,8 @@ struct PeerAddress {
 
   Kind kind = Kind::kUnknown;
   std::array<uint8_t, 16> ip{};  // of IPv4 the first 4; the others are 0
-  std::optional<uint32_t> uid;   // of kUnix, if the system told
+  std::optional<uint32_t> uid;   // of kUnix, if the system told; so is the next one
+  std::optional<uint32_t> pid;   // 0 for a process that this one cannot see
 
   bool operator==(const PeerAddress&) const = default;
 };
@@ -38,6 +40,9 @@ class PeerRange {
   // what is wrong with it.
   static absl::StatusOr<PeerRange> Parse(std::string_view text);
 
+  // The one spelling that equal ranges share; Parse reads it back.
+  std::string Canonical() const;
+
   // `if_unknown` is the answer for a Unix peer of unknown uid where the range asks for one.
   bool Contains(const PeerAddress& peer, bool if_unknown) const;
 
@@ -48,4 +53,4 @@ class PeerRange {
 
 }  // namespace weir::filters
 
-#endif  // WEIR_FILTERS_BUILTIN_PEER_ADDRESS_H_
+#endif  // WEIR_FILTERS_PEER_ADDRESS_H_
