@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "filters/log_line.h"
+#include "orb/core/nesting.h"
 
 namespace weir::filters {
 namespace {
@@ -25,6 +26,9 @@ orb::Completion CompletionOf(const orb::Call& call, bool bounced) {
 }
 
 constexpr size_t kMostRedirects = 4;
+// Calls that filters make while they look at a call that a filter has made, and so on. Enough for
+// filters on filters; and few, as each may keep a thread.
+constexpr int kMostNesting = 4;
 // Of an object without filters.
 const Chain kNoFilters;
 
@@ -53,6 +57,12 @@ orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
     if (chain == nullptr) return Outcome::kPass;
     state.hold = snapshot.Hold();
   }
+  if (!call.request().contexts.empty()) {
+    const int nesting = orb::NestingIn(call.request().contexts);
+    if (nesting >= kMostNesting) [[unlikely]]
+      return FailLoop(call);
+    state.nesting = static_cast<uint8_t>(nesting);
+  }
   state.chain = chain;
   if (chain->timed) state.began = clock_->Now();
   if (tracer_->on()) [[unlikely]]
@@ -71,6 +81,7 @@ inline orb::Gate::Outcome FilterGate::UpEnded(orb::Call& call, const Step& step,
 }
 
 orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t from) {
+  const orb::FilterScope filters(call.gate_state().nesting + 1);
   for (size_t i = from; i < chain.up.size(); ++i) {
     const Step& step = chain.up[i];
     if (step.asynchronous) [[unlikely]] {
@@ -128,6 +139,21 @@ bool FilterGate::PopRedirect(orb::Call& call) {
   return true;
 }
 
+orb::Gate::Outcome FilterGate::FailLoop(orb::Call& call) {
+  call.SetSystemException(
+      {orb::ExceptionId::kTransient, orb::WeirMinor::kFilterLoop, orb::Completion::kNo});
+  const uint64_t loops = loops_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (!std::has_single_bit(loops)) return Outcome::kAnswer;
+  LogLine line("filter_loop");
+  line.Add("call", call.id());
+  line.Add("peer", call.peer().address);
+  line.Add("key", call.request().object_key);
+  line.Add("operation", call.request().operation);
+  line.Add("loops", loops);
+  logger_->Log(LogLevel::kWarning, line.view());
+  return Outcome::kAnswer;
+}
+
 orb::Gate::Outcome FilterGate::FailUp(orb::Call& call, const Step& step, std::string_view what) {
   Fail(step, Phase::kUp, orb::Completion::kNo, what, call);
   call.gate_state().passed = step.position;
@@ -141,6 +167,7 @@ orb::Gate::Outcome FilterGate::Down(orb::Call& call) {
 }
 
 orb::Gate::Outcome FilterGate::GoDown(orb::Call& call, const Chain& chain, size_t from) {
+  const orb::FilterScope filters(call.gate_state().nesting + 1);
   for (size_t i = from; i < chain.down.size(); ++i) {
     const Step& step = chain.down[i];
     if (step.position >= call.gate_state().passed) continue;
@@ -176,6 +203,7 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
   call.gate_state().next = static_cast<uint32_t>(next);
   call.gate_state().down = phase == Phase::kDown;
   suspended_.fetch_add(1, std::memory_order_relaxed);
+  const orb::FilterScope filter(call.gate_state().nesting + 1, /*holds_call=*/false);
   try {
     if (phase == Phase::kUp) {
       step.filter->StartUp(step.method, Suspension(this, &call));
@@ -189,6 +217,7 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
 }
 
 void FilterGate::Resume(orb::Call& call, Verdict verdict) {
+  const orb::FilterScope nobodys(0);
   const Step& step = SuspendedAt(call);
   if (call.gate_state().down) {
     DownEnded(call, step, verdict);
@@ -204,6 +233,7 @@ void FilterGate::Resume(orb::Call& call, Verdict verdict) {
 }
 
 void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
+  const orb::FilterScope nobodys(0);
   const Step& step = SuspendedAt(call);
   if (call.gate_state().down) {
     FailDown(call, *static_cast<const Chain*>(call.gate_state().chain), step, what);
@@ -214,6 +244,7 @@ void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
 }
 
 void FilterGate::ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome why) {
+  const orb::FilterScope nobodys(0);
   orb::GateState& state = call.gate_state();
   const Step& step = SuspendedAt(call);
   const Phase phase = state.down ? Phase::kDown : Phase::kUp;

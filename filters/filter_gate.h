@@ -73,6 +73,8 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
     Stepped(step, Phase::kDown,
             verdict == Verdict::kPass ? StepOutcome::kPassed : StepOutcome::kRaised, call);
   }
+  // Filters call through filters, once too often: ends it.
+  Outcome FailLoop(orb::Call& call);
   Outcome FailUp(orb::Call& call, const Step& step, std::string_view what);
   void FailDown(orb::Call& call, const Chain& chain, const Step& step, std::string_view what);
   // A filter method threw: counts it, logs it now and then, and answers the call.
@@ -85,6 +87,8 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   SnapshotHolder holder_;
   // Calls in filters' hands, and those that are being resumed.
   std::atomic<size_t> suspended_{0};
+  // For the log, which does not tell of each.
+  std::atomic<uint64_t> loops_{0};
 };
 
 }  // namespace weir::filters

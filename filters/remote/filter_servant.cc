@@ -1,7 +1,10 @@
 #include "filters/remote/filter_servant.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+
+#include "orb/core/nesting.h"
 
 namespace weir::filters {
 
@@ -25,6 +28,7 @@ void FilterServant::Dispatch(orb::CallRef call) {
     return call.SendSystemException(
         {orb::ExceptionId::kMarshal, orb::WeirMinor::kMalformed, orb::Completion::kNo});
   }
+  question->nesting = std::max(1, orb::NestingIn(call->request().contexts));
   // A std::function must be copyable.
   auto held = std::make_shared<orb::CallRef>(std::move(call));
   filter_->Judge(*std::move(question), [held](Answer answer) {

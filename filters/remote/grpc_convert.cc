@@ -1,8 +1,11 @@
 #include "filters/remote/grpc_convert.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "orb/core/nesting.h"
 
 namespace weir::filters {
 namespace {
@@ -55,6 +58,7 @@ void ToProto(const Question& question, v1::Question* out) {
   out->set_ticket(question.ticket);
   out->set_method(std::string(question.method));
   out->set_phase(up ? v1::PHASE_UP : v1::PHASE_DOWN);
+  out->set_nesting(question.call->gate_state().nesting + 1);
   if (question.reads == Reads::kNothing) return;
   v1::Header* const header = out->mutable_header();
   header->set_call_id(question.call->id());
@@ -142,6 +146,7 @@ ReceivedQuestion FromProto(v1::Question question) {
     q.contexts.emplace_back(c.id(), std::move(*c.mutable_data()));
   }
   if (question.has_body()) q.body = TakeBody(std::move(*question.mutable_body()));
+  q.nesting = static_cast<int>(std::clamp<uint32_t>(question.nesting(), 1, orb::kDeepestNesting));
   return q;
 }
 

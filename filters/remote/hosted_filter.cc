@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "filters/changes.h"
+#include "orb/core/nesting.h"
 
 namespace weir::filters {
 
@@ -31,6 +32,7 @@ class HostedFilter::HostedCall : public orb::Call, private Suspension::Resumer {
 
   void Run(Filter* filter, int method) {
     const bool up = question_.phase == Phase::kUp;
+    const orb::FilterScope filters(question_.nesting, /*holds_call=*/false);
     if (filter->asynchronous()) {
       Suspension suspension(this, this);
       try {

@@ -58,6 +58,8 @@ struct ReceivedQuestion {
   std::vector<std::pair<uint32_t, std::string>> contexts;
   orb::ReplyStatus status = orb::ReplyStatus::kNoException;
   OwnedBody body;
+  // Not in the message: the depth of calls that the filter makes meanwhile (orb/core/nesting.h).
+  int nesting = 1;
 };
 
 void Encode(const Question& question, cdr::Encoder* out);

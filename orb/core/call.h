@@ -44,6 +44,7 @@ struct GateState {
   uint32_t passed = 0;          // how many up filters have passed the call
   uint32_t next = 0;            // the next filter of the phase, while it is suspended
   bool down = false;            // the phase
+  uint8_t nesting = 0;          // how deeply filters have nested it: nesting.h
   Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
   void* trace = nullptr;        // what the gate notes of the call, while somebody watches
   void* redirects = nullptr;    // the chains that have sent the call on to another object

@@ -132,6 +132,7 @@ void ClientCall::Finish() {
   request_->operation = operation_;
   request_->body = std::move(request_body_);
   if (!kept_.empty()) request_->contexts = contexts_;
+  Invoker::Unnest(invocation_);
   const bool still_failed = !failure_.empty() && reply_.body.bytes.data() == failure_.view().data();
   if (!still_failed) {
     invocation_->status = absl::OkStatus();

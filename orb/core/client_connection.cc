@@ -6,6 +6,7 @@
 #include "base/futex.h"
 #include "base/strings.h"
 #include "orb/core/buffer_lease.h"
+#include "orb/core/filter_upcall.h"
 #include "orb/transport/socket.h"
 
 namespace weir::orb {
@@ -253,6 +254,7 @@ void ClientConnection::Wait(Invocation* call) {
 }
 
 void ClientConnection::ReadFor(Invocation* call, Nanos deadline) {
+  const ReadingReplies reading;
   // Staying, which ends after two ticks of the reactor, is too coarse when no more than this is
   // left.
   constexpr Nanos kFine = 25 * kMillisecond;
@@ -334,6 +336,7 @@ void ClientConnection::EnsureReader() {
 }
 
 void ClientConnection::OnReady() {
+  const ReadingReplies reading;
   role_.exchange(RoleState::kHeld);
   orb::Wait wait = orb::Wait::kNo;
   for (;;) {
@@ -353,6 +356,7 @@ void ClientConnection::OnReady() {
 bool ClientConnection::ReadAlone(uint32_t id) {
   bool read = false;
   if (context_->reactor->supervised() && TryTakeRole()) {
+    const ReadingReplies reading;
     bool would_block = false;
     while (pending_.Waiting(id) && !would_block) {
       if (!Read(orb::Wait::kStay, &would_block)) break;

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "orb/core/builtin_operations.h"
+#include "orb/core/filter_upcall.h"
 
 namespace weir::orb {
 
@@ -16,20 +17,36 @@ uint32_t Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
     return 0;
   }
   if (gate_ != nullptr && gate_->active() && !call->locate()) [[unlikely]] {
-    switch (gate_->Up(*call)) {
-      case Gate::Outcome::kPass:
-        break;
-      case Gate::Outcome::kAnswer:
-        call.Send();
-        return 0;
-      case Gate::Outcome::kSuspended:
-        call.Release();
-        return 0;
-    }
+    return DispatchFiltered(std::move(call), servant);
+  }
+  return RunServant(**servant, std::move(call), /*lent=*/true);
+}
+
+inline uint32_t Dispatcher::DispatchFiltered(CallRef call, std::shared_ptr<Servant>* servant) {
+  Gate::Outcome outcome;
+  uint32_t upcall;
+  {
+    const FilterUpcall filters(&*call, reactor_);
+    outcome = gate_->Up(*call);
+    // If a filter has blocked, that is one upcall with the servant's.
+    upcall = filters.upcall();
+  }
+  switch (outcome) {
+    case Gate::Outcome::kPass:
+      break;
+    case Gate::Outcome::kAnswer:
+      call.Send();
+      return upcall;
+    case Gate::Outcome::kSuspended:
+      call.Release();
+      return upcall;
   }
   if (call->redirected() && !FindRedirected(&call, servant)) [[unlikely]]
-    return 0;
-  return RunServant(**servant, std::move(call), /*lent=*/true);
+    return upcall;
+  if (upcall == 0) [[likely]]
+    return RunServant(**servant, std::move(call), /*lent=*/true);
+  RunServant(**servant, std::move(call), /*lent=*/false);
+  return upcall;
 }
 
 bool Dispatcher::FindRedirected(CallRef* call, std::shared_ptr<Servant>* servant) {

@@ -25,7 +25,8 @@ class Dispatcher {
       : adapter_(adapter), gate_(gate), reactor_(reactor), logger_(logger) {}
 
   // Serves `call`, at once or later. `*servant` receives the servant, which must live as long as
-  // the call. Returns what Call::BeginUpcall gave if a servant that may block has run, else 0.
+  // the call. Returns what Call::BeginUpcall gave if a servant that may block has run, or a filter
+  // has blocked, else 0.
   uint32_t Dispatch(CallRef call, std::shared_ptr<Servant>* servant);
 
   // Goes on with a call whose up phase was suspended, and has passed it.
@@ -45,6 +46,8 @@ class Dispatcher {
   }
 
  private:
+  // The gate is active.
+  uint32_t DispatchFiltered(CallRef call, std::shared_ptr<Servant>* servant);
   // Where a filter has sent the call. False: there is no such object, and the call was answered.
   bool FindRedirected(CallRef* call, std::shared_ptr<Servant>* servant);
   // `lent` says whether the call's connection has lent this thread, and so is to be told.

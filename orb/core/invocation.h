@@ -94,6 +94,7 @@ class Invocation {
   size_t tried_ = 0;
   absl::Status connect_failure_;
   bool blocking_ = false;  // a thread waits in Invoke
+  bool nested_ = false;    // the last context of the request says that a filter makes this call
   // For Cancel.
   std::atomic<bool> cancelled_{false};
   Mutex mu_;

@@ -5,6 +5,8 @@
 #include "base/futex.h"
 #include "base/strings.h"
 #include "orb/core/client_call.h"
+#include "orb/core/filter_upcall.h"
+#include "orb/core/nesting.h"
 
 namespace weir::orb {
 namespace {
@@ -78,7 +80,20 @@ void Invoker::Begin(Invocation* call, bool blocking) {
   call->origin_.reset();
 }
 
+void Invoker::Nest(Invocation* call) {
+  call->request->contexts.push_back(NestingContext(FilterScope::nesting()));
+  call->nested_ = true;
+}
+
+void Invoker::Unnest(Invocation* call) {
+  if (!std::exchange(call->nested_, false)) [[likely]]
+    return;
+  std::vector<ServiceContext>& contexts = call->request->contexts;
+  if (!contexts.empty() && contexts.back().id == kNestingContext) contexts.pop_back();
+}
+
 void Invoker::End(Invocation* call) {
+  if (call->filtered_ == nullptr) Unnest(call);
   if (!call->cancellable) return;
   Ref<ClientConnection> last;
   MutexLock lock(&call->mu_);
@@ -94,6 +109,17 @@ void Invoker::SetKey(Invocation* call) const {
 
 bool Invoker::Start(const std::shared_ptr<Target>& target, Invocation* call, bool patience) {
   Begin(call, /*blocking=*/false);
+  if (FilterScope::nesting() != 0) [[unlikely]] {
+    Nest(call);
+    // What else this thread may do meanwhile is not the filter's.
+    const FilterScope nobodys(0);
+    return StartBegun(target, call, patience);
+  }
+  return StartBegun(target, call, patience);
+}
+
+inline bool Invoker::StartBegun(const std::shared_ptr<Target>& target, Invocation* call,
+                                bool patience) {
   call->target_ = target;
   if (IsFiltered(call)) [[unlikely]] {
     SetKey(call);
@@ -113,6 +139,28 @@ bool Invoker::Start(const std::shared_ptr<Target>& target, Invocation* call, boo
 
 absl::Status Invoker::Invoke(const std::shared_ptr<Target>& target, Invocation* call) {
   Begin(call, /*blocking=*/true);
+  if (FilterScope::nesting() != 0) [[unlikely]] {
+    Nest(call);
+    const FilterUpcall::Blocking blocking(FilterScope::holds_call());
+    const FilterScope nobodys(0);
+    // Nobody but this thread might read the reply.
+    if (ReadingReplies::OnThisThread()) return RefuseToBlock(target, call);
+    return InvokeBegun(target, call);
+  }
+  return InvokeBegun(target, call);
+}
+
+absl::Status Invoker::RefuseToBlock(const std::shared_ptr<Target>& target, Invocation* call) {
+  call->target_ = std::shared_ptr<Target>(std::shared_ptr<void>(), target.get());
+  SetKey(call);
+  Fail(call, {ExceptionId::kBadInvOrder, WeirMinor::kFilterBlocks, Completion::kNo},
+       "a filter that runs on a thread which reads replies must not wait", "",
+       "let it suspend its call and make an asynchronous one");
+  End(call);
+  return call->status;
+}
+
+inline absl::Status Invoker::InvokeBegun(const std::shared_ptr<Target>& target, Invocation* call) {
   // The caller keeps it alive meanwhile, so it need not be counted.
   call->target_ = std::shared_ptr<Target>(std::shared_ptr<void>(), target.get());
   if (IsFiltered(call)) [[unlikely]] {

@@ -104,6 +104,12 @@ class Invoker {
             std::string_view why = "", std::string_view hint = "");
   Step FailToConnect(Invocation* call);
   void Begin(Invocation* call, bool blocking);
+  // The call is a filter's: says so in the request, until Unnest.
+  void Nest(Invocation* call);
+  static void Unnest(Invocation* call);
+  bool StartBegun(const std::shared_ptr<Target>& target, Invocation* call, bool patience);
+  absl::Status RefuseToBlock(const std::shared_ptr<Target>& target, Invocation* call);
+  absl::Status InvokeBegun(const std::shared_ptr<Target>& target, Invocation* call);
   // The invocation is over: lets go of what it holds.
   void End(Invocation* call);
   void ParkedAgain(Invocation* call, const absl::Status& outcome);

@@ -73,6 +73,8 @@ class Orb {
   // Stops accepting, lets running calls finish until `deadline`, closes connections in good order,
   // and stops the threads. DEADLINE_EXCEEDED says how many calls were cut off.
   absl::Status Shutdown(Nanos deadline);
+  // The first part of it, after which no call is being served; calls can still be made.
+  absl::Status StopServing(Nanos deadline) { return server_.Shutdown(deadline); }
 
   ObjectAdapter& adapter() { return adapter_; }
   Invoker& invoker() { return *invoker_; }

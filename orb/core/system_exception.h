@@ -94,6 +94,8 @@ enum class WeirMinor : uint32_t {
   kAlignment = kWeirVmcid | 18,       // MARSHAL: a body cannot be moved between GIOP versions
   kForwardRefused = kWeirVmcid | 19,  // TRANSIENT: policy forbids following a LOCATION_FORWARD
   kRedirectLoop = kWeirVmcid | 20,    // TRANSIENT: filters send the call on too many times
+  kFilterLoop = kWeirVmcid | 24,      // TRANSIENT: filters call through filters too many times
+  kFilterBlocks = kWeirVmcid | 25,    // BAD_INV_ORDER: a filter must not wait on this thread
 };
 
 struct SystemException {

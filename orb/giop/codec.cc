@@ -265,7 +265,9 @@ absl::Status GiopCodec::FinishMessage(MessageType type, size_t start, GiopMinor 
     }
     Fragment11(start, body.order, size - body.bytes.size(), body.restarts, out);
   } else if (limits().fragment_size != 0 && minor == GiopMinor::k2) {
-    Fragment12(start, body.order, limits().fragment_size, out);
+    // In larger pieces if there were more than a peer with our limits takes: half as many do.
+    const size_t least = size / (limits().max_fragments / 2 + 1) + 32;
+    Fragment12(start, body.order, std::max(limits().fragment_size, least), out);
   }
   return absl::OkStatus();
 }

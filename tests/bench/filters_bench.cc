@@ -132,6 +132,44 @@ void Commit(benchmark::State& state) {
 }
 BENCHMARK(Commit)->Arg(1)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
+// A group plug comes and goes among a thousand: `apart`, each on its own group of objects;
+// `nested`, each on a part of the group before; `same`, all on one.
+enum class Groups { kApart, kNested, kSame };
+void GroupCommit(benchmark::State& state, Groups groups) {
+  Fixture fixture;
+  const auto selector = [&](int i) -> std::string {
+    switch (groups) {
+      case Groups::kApart:
+        return "key:group-" + std::to_string(i) + "/*";
+      case Groups::kNested:
+        return "key:" + std::string(static_cast<size_t>(i), 'x') + "*";
+      case Groups::kSame:
+        break;
+    }
+    return "key:group/*";
+  };
+  ChangeSet changes;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    changes.push_back(PlugChange{name, "count", {}, selector(i), 0});
+    changes.push_back(MapChange{name, "*", "count", Phase::kUp, true});
+    changes.push_back(MapChange{name, "*", "count", Phase::kDown, true});
+  }
+  fixture.Commit(changes);
+  bool plugged = false;
+  for (auto _ : state) {
+    if (plugged) {
+      fixture.Commit({UnplugChange{"q"}});
+    } else {
+      fixture.PlugCount("q", selector(1000));
+    }
+    plugged = !plugged;
+  }
+}
+BENCHMARK_CAPTURE(GroupCommit, Apart, Groups::kApart)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(GroupCommit, Nested, Groups::kNested)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(GroupCommit, Same, Groups::kSame)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace weir::filters
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "filters/builtin/builtin.h"
 #include "filters/remote/filter_servant.h"
@@ -59,7 +60,8 @@ class RemoteForms : public ::testing::TestWithParam<const char*> {
       call->SetResult();
       call.Send();
     });
-    target_ = client_.To({server_->Listen()});
+    endpoint_ = server_->Listen();
+    target_ = client_.To({endpoint_});
   }
   ~RemoteForms() override {
     registry_->Drain(orb::TheClock().Now() + 5 * kSecond).IgnoreError();
@@ -98,6 +100,14 @@ class RemoteForms : public ::testing::TestWithParam<const char*> {
     if (form == "probe") return;
     ASSERT_TRUE(orb::Eventually([this] { return Counter("connected") == 1; }));
   }
+  void Unplug() {
+    auto prepared = registry_->Prepare({UnplugChange{"p"}}, std::nullopt);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    registry_->Publish(*std::move(prepared));
+    EXPECT_TRUE(registry_->Drain(orb::In(orb::kPatience)).ok());
+    grpc_.reset();
+    host_.reset();
+  }
   uint64_t Counter(std::string_view name) {
     for (const FilterCounter& c : registry_->Counters("p")) {
       if (c.name == name) return c.value;
@@ -120,6 +130,7 @@ class RemoteForms : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<TestOrb> server_;
   TestOrb client_;
+  orb::Endpoint endpoint_;
   std::shared_ptr<orb::Target> target_;
   std::atomic<int> executed_{0};
   std::atomic<size_t> seen_contexts_{0};
@@ -330,6 +341,43 @@ TEST_P(RemoteForms, AMethodThatTheFilterLacksIsRefused) {
   Plug();
   const auto prepared = registry_->Prepare({MapUp("p", "x", "nonsense")}, std::nullopt);
   EXPECT_EQ(prepared.status().code(), absl::StatusCode::kNotFound) << prepared.status();
+}
+
+// The depth of its calls reaches the filter's process, and comes back with them. A filter that
+// waits must do so without its thread: questions that come behind gRPC have one for each stream.
+TEST_P(RemoteForms, AFilterThatCallsTheObjectThatItFiltersComesToAnEnd) {
+  for (const bool up : {true, false}) {
+    TestOrb other;
+    std::atomic<int> ran{0}, refused{0};
+    Mutex mu;
+    std::vector<std::unique_ptr<TestCall>> calls;
+    executed_ = 0;
+    probe_->up = probe_->down = [](const std::string&, std::string_view, orb::Call&) {
+      return Verdict::kPass;
+    };
+    probe_->later = [&](Suspension call, Verdict verdict) {
+      if ((call->reply().body.bytes.empty()) != up) return call.Resume(verdict);
+      ++ran;
+      auto suspended = std::make_shared<Suspension>(std::move(call));
+      MutexLock lock(&mu);
+      calls.push_back(std::make_unique<TestCall>("echo", 5, orb::In(orb::kPatience)));
+      TestCall* const own = calls.back().get();
+      own->on_done = [&, own, suspended, verdict] {
+        if (own->exception().minor == static_cast<uint32_t>(orb::WeirMinor::kFilterLoop)) ++refused;
+        suspended->Resume(verdict);
+      };
+      other->invoker().Start(other.To({endpoint_}), own);
+    };
+    Plug();
+    TestCall call("echo", 7);
+    ASSERT_TRUE(Invoke(&call).ok()) << call.status;
+    EXPECT_EQ(call.result(), 7);
+    EXPECT_EQ(ran, 4);
+    EXPECT_EQ(refused, 1);
+    EXPECT_EQ(executed_, 4);
+    for (const auto& own : calls) ASSERT_TRUE(own->WaitDone());
+    Unplug();
+  }
 }
 
 }  // namespace

@@ -23,7 +23,9 @@
 #include "orb/giop/giop.h"
 #include "orb/transport/tcp.h"
 #include "orb/transport/unix.h"
+#include "tests/interop/outgoing_filters.h"
 #include "tests/support/environment.h"
+#include "tests/support/pass_only.h"
 #include "tests/support/peers.h"
 
 namespace weir::testing {
@@ -49,6 +51,7 @@ class Client {
   explicit Client(size_t fragment_size = 0) : orb_(Options(), &clock_, &logger_, nullptr) {
     giop::Limits limits;
     limits.fragment_size = fragment_size;
+    if (filters_ != nullptr) orb_.FilterOutgoing(filters_->gate());
     orb_.AddMessaging(std::make_unique<giop::Giop>(limits));
     orb_.AddTransport(
         std::make_unique<orb::TcpTransport>(&clock_, orb::TransportOptions::Supervised()));
@@ -126,6 +129,7 @@ class Client {
 
   SystemClock clock_;
   NullLogger logger_;
+  const std::unique_ptr<OutgoingFilters> filters_ = OutgoingFilters::New(&clock_, FilteredRun());
   orb::Orb orb_;
   std::shared_ptr<orb::Target> target_;
 };

@@ -16,12 +16,23 @@ std::string Find(const std::string& text, const char* pattern) {
   return std::regex_search(text, match, std::regex(pattern)) ? match[1].str() : "";
 }
 
+// The same node with filters that pass every call.
+Args WithPassOnly(Args arguments) {
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+    if (arguments[i] == "--store")
+      arguments.erase(arguments.begin() + i, arguments.begin() + i + 2);
+  }
+  arguments.insert(arguments.end(), {"--store", "sqlite:" + PassOnlyStore()});
+  return arguments;
+}
+
 }  // namespace
 
-WeirNode StartWeir(const Args& arguments) {
+WeirNode StartWeir(const Args& arguments, bool filtered) {
+  const Args& all = filtered ? WithPassOnly(arguments) : arguments;
   Process::Options options;
   options.argv.push_back(RunfilePath(kWeir));
-  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+  options.argv.insert(options.argv.end(), all.begin(), all.end());
   auto process = Process::Start(std::move(options));
   if (!process.ok()) {
     ADD_FAILURE() << process.status();
@@ -32,6 +43,7 @@ WeirNode StartWeir(const Args& arguments) {
     ADD_FAILURE() << ready.status();
     return {};
   }
+  if (filtered) WaitForPassOnly(**process);
   WeirNode node;
   node.port = atoi(Find(*ready, "giop:tcp:[^ ]*:([0-9]+)").c_str());
   node.ior = Find((*process)->out(), "(IOR:[0-9a-fA-F]+)");

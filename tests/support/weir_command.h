@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/pass_only.h"
 #include "tests/support/peers.h"
 #include "tests/support/process.h"
 
@@ -25,8 +26,8 @@ struct WeirNode {
   explicit operator bool() const { return process != nullptr; }
 };
 
-// `weir ARGUMENTS`, once it has printed "ready".
-WeirNode StartWeir(const Args& arguments);
+// `weir ARGUMENTS`, once it has printed "ready". `filtered`: with filters that pass every call.
+WeirNode StartWeir(const Args& arguments, bool filtered = FilteredRun());
 
 // `weir ARGUMENTS` to its end.
 Outcome RunWeir(const Args& arguments);

@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "tools/bench/filtered.h"
 #include "tools/bench/floor.h"
+#include "tools/bench/groups.h"
 
 namespace weir::tools {
 namespace {
@@ -128,6 +129,32 @@ void AddFilteredCommand(CLI::App* app, CommandContext* context) {
   });
 }
 
+void AddGroupsCommand(CLI::App* app, CommandContext* context) {
+  CLI::App* const command = app->add_subcommand(
+      "groups", "Plugs that come and go among many objects and plugs, while calls go on");
+  const auto options = std::make_shared<bench::GroupsOptions>();
+  const auto number = [command](const char* name, int* value, const char* help) {
+    command->add_option(name, *value, help)->check(CLI::Range(1, 1000000))->capture_default_str();
+  };
+  number("--objects", &options->objects, "Objects");
+  number("--groups", &options->groups, "Plugs, each on a group of objects");
+  number("--commits", &options->commits, "Commits of each kind");
+  number("--callers", &options->callers, "Threads that call");
+  command->add_option("--seed", options->seed, "Of the choice of objects")->capture_default_str();
+  AddOutputOption(command, context);
+  AddExamples(command,
+              "weir bench groups\n"
+              "weir bench groups --groups 100 -o json",
+              "Everything is in this process. The worst call is what it is on a quiet machine; on "
+              "another one it\nis the machine's. Build with --config=opt.\n");
+  command->callback([options, context] {
+    absl::StatusOr<bench::GroupsReport> report = bench::MeasureGroups(*options);
+    context->status = report.status();
+    if (!report.ok()) return;
+    context->out << (context->json ? bench::RenderJson(*report) : bench::RenderTable(*report));
+  });
+}
+
 }  // namespace
 
 void AddBenchCommand(CLI::App* app, CommandContext* context) {
@@ -135,6 +162,7 @@ void AddBenchCommand(CLI::App* app, CommandContext* context) {
   command->require_subcommand(1);
   AddFloorCommand(command, context);
   AddFilteredCommand(command, context);
+  AddGroupsCommand(command, context);
 }
 
 }  // namespace weir::tools

@@ -123,9 +123,10 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
   }
   // The control plane asks the ORB for its counters, so it goes first.
   (*node)->Shutdown(clock.Now() + settings.shutdown_timeout);
-  // Calls that run have until then to be judged; what asks afterwards gets its policy.
+  // Calls that run are judged to their end, by filters that are objects, too.
+  const absl::Status stopped = orb->StopServing(clock.Now() + settings.shutdown_timeout);
   orb_handle.set(nullptr);
-  const absl::Status stopped = orb->Shutdown(clock.Now() + settings.shutdown_timeout);
+  orb->Shutdown(clock.Now()).IgnoreError();  // nothing is left to be cut off
   if (status.ok()) status = stopped;
   return status;
 }

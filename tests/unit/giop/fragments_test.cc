@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -296,6 +297,35 @@ TEST(Fragments, AllConnectionsTogetherStayWithinTheBudget) {
   // What a connection held is free again when it goes.
   codecs.clear();
   EXPECT_EQ(giop.partial_bytes(), 0u);
+}
+
+TEST(Fragments, AMessageIsSentInNoMoreThanAPeerWithTheSameLimitsTakes) {
+  Limits limits;
+  limits.max_fragments = 20;
+  limits.fragment_size = 64;
+  for (const size_t size : {size_t{100}, size_t{1000}, size_t{5000}, size_t{100'000}}) {
+    Giop giop(limits);
+    orb::Request request;
+    const std::string body(size, 'x');
+    request.object_key = "key";
+    request.operation = "op";
+    request.body.bytes = body;
+    cdr::ByteBuffer out;
+    ASSERT_TRUE(giop.NewCodec(orb::Role::kClient)->EncodeRequest(1, request, &out).ok());
+    Peer server(orb::Role::kServer, limits);
+    const std::string_view bytes = out.view();
+    Kind kind = Kind::kIgnored;
+    int pieces = 0;
+    for (size_t at = 0; at < bytes.size(); ++pieces) {
+      uint32_t length = 0;
+      memcpy(&length, bytes.data() + at + 8, sizeof length);
+      kind = server.Feed(bytes.substr(at, 12 + length));
+      at += 12 + length;
+    }
+    EXPECT_EQ(kind, Kind::kRequest) << size;
+    EXPECT_GT(pieces, 1) << size;
+    EXPECT_EQ(server.in.request.body.bytes, body);
+  }
 }
 
 TEST(Fragments, MemoryGrowsWithWhatArrivesNotWithWhatIsAnnounced) {
