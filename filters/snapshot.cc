@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -33,6 +35,7 @@ struct Snapshot::Resolved {
   const Plug* plug = nullptr;
   PluggedFilter* plugged = nullptr;
   Selector selector;
+  size_t rank = 0;  // its place among all, on the way up
   // What runs for an operation without a mapping of its own, and for those with one. Every mapped
   // operation is here, with '*' already taken into account.
   Methods otherwise = {kNone, kNone};
@@ -85,17 +88,29 @@ struct Snapshot::Resolved {
   }
 };
 
-Snapshot::Snapshot(const State& state, Filters filters)
-    : revision_(state.revision), filters_(std::move(filters)) {
-  std::vector<std::unique_ptr<const Resolved>> plugs;
+// What chains are compiled from, kept for those that are compiled later.
+struct Snapshot::Parts {
+  State state;
+  std::vector<std::unique_ptr<Resolved>> plugs;
+};
+
+Snapshot::Snapshot(const State& given, Filters filters, std::shared_ptr<InterfaceMemory> interfaces)
+    : revision_(given.revision), filters_(std::move(filters)) {
+  const auto parts = std::make_shared<Parts>();
+  if (interfaces != nullptr) parts->state = given;
+  const State& state = interfaces != nullptr ? parts->state : given;
+  std::vector<std::unique_ptr<Resolved>>& plugs = parts->plugs;
   for (const Plug& plug : state.plugs) {
-    auto resolved = std::make_unique<const Resolved>(plug, filters_.find(plug.name)->second.get());
+    auto resolved = std::make_unique<Resolved>(plug, filters_.find(plug.name)->second.get());
     if (resolved->AnythingEnabled()) plugs.push_back(std::move(resolved));
   }
   std::sort(plugs.begin(), plugs.end(), [](const auto& a, const auto& b) {
     return std::tie(a->plug->priority, a->plug->sequence) <
            std::tie(b->plug->priority, b->plug->sequence);
   });
+  for (size_t i = 0; i < plugs.size(); ++i) plugs[i]->rank = i;
+  // First, as plans then keep what they are made from.
+  if (interfaces != nullptr) MakeInterfaces(parts, std::move(interfaces));
 
   // Each list keeps the order of `plugs`. The maps are sorted, so a prefix precedes its extensions.
   std::map<std::string_view, std::vector<const Resolved*>> keys, prefixes;
@@ -108,12 +123,14 @@ Snapshot::Snapshot(const State& state, Filters filters)
       case Selector::Kind::kPrefix:
         prefixes[plug->selector.bytes];
         break;
+      case Selector::Kind::kInterface:
       case Selector::Kind::kAll:
         break;
     }
   }
   for (const auto& plug : plugs) {
     const Selector& selector = plug->selector;
+    if (selector.kind == Selector::Kind::kInterface) continue;
     if (selector.kind == Selector::Kind::kAll) {
       everywhere.push_back(plug.get());
       for (auto& [key, list] : keys) list.push_back(plug.get());
@@ -143,6 +160,48 @@ Snapshot::Snapshot(const State& state, Filters filters)
   for (const auto& [key, list] : keys) by_key_.Add(key, MakePlan(list));
 }
 
+void Snapshot::MakeInterfaces(std::shared_ptr<const Parts> parts,
+                              std::shared_ptr<InterfaceMemory> memory) {
+  std::vector<std::vector<const Resolved*>> plugs(InterfaceMemory::kMostInterfaces);
+  std::set<std::string_view> operations;
+  for (const auto& plug : parts->plugs) {
+    if (plug->selector.kind != Selector::Kind::kInterface) continue;
+    plugs[memory->NumberOf(plug->selector.bytes)].push_back(plug.get());
+    for (const auto& [operation, methods] : plug->by_operation) operations.insert(operation);
+  }
+  const auto concerned = [&plugs](std::string_view operation) {
+    InterfacePlans::Operation result;
+    for (size_t number = 0; number < plugs.size(); ++number) {
+      for (const Resolved* const plug : plugs[number]) {
+        if (plug->MethodsFor(operation) == Resolved::Methods{kNone, kNone}) continue;
+        result.interfaces |= uint64_t{1} << number;
+        result.plugs.emplace_back(static_cast<int>(number), plug->plugged);
+      }
+    }
+    return result;
+  };
+  InterfacePlans::Operation others = concerned("*");
+  if (others.interfaces == 0 && operations.empty()) return;
+  interfaces_ = std::make_unique<InterfacePlans>(
+      std::move(memory),
+      [this, parts = std::move(parts), plugs](const InterfacePlans::Place& place,
+                                              std::string_view operation, uint64_t interfaces) {
+        std::vector<const Resolved*> list;
+        if (place.plan != nullptr) list = static_cast<const Plan*>(place.plan)->plugs;
+        for (; interfaces != 0; interfaces &= interfaces - 1) {
+          const auto& more = plugs[std::countr_zero(interfaces)];
+          list.insert(list.end(), more.begin(), more.end());
+        }
+        std::sort(list.begin(), list.end(),
+                  [](const Resolved* a, const Resolved* b) { return a->rank < b->rank; });
+        return Compile(list, operation);
+      });
+  interfaces_->set_others(std::move(others));
+  for (const std::string_view operation : operations) {
+    interfaces_->Add(operation, concerned(operation));
+  }
+}
+
 const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plugs) {
   auto plan = std::make_unique<Plan>();
   // The plugs that map an operation, in their order, and those that run for every other one.
@@ -166,12 +225,21 @@ const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plu
     const Chain* chain = chain_of(both, operation);
     if (chain != plan->otherwise) plan->by_operation.Add(operation, chain);
   }
+  if (interfaces_ != nullptr) plan->plugs = plugs;
   plans_.push_back(std::move(plan));
   return plans_.back().get();
 }
 
 const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
                                  std::string_view operation) {
+  std::unique_ptr<const Chain> chain = Compile(plugs, operation);
+  if (chain == nullptr) return nullptr;
+  chains_.push_back(std::move(chain));
+  return chains_.back().get();
+}
+
+std::unique_ptr<const Chain> Snapshot::Compile(const std::vector<const Resolved*>& plugs,
+                                               std::string_view operation) const {
   auto chain = std::make_unique<Chain>();
   chain->revision = revision_;
   for (const Resolved* plug : plugs) {
@@ -194,8 +262,7 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs,
   }
   if (chain->size == 0) return nullptr;
   std::reverse(chain->down.begin(), chain->down.end());
-  chains_.push_back(std::move(chain));
-  return chains_.back().get();
+  return chain;
 }
 
 const Snapshot::Plan* Snapshot::FindPlan(std::string_view object_key) const {
@@ -219,6 +286,15 @@ const Chain* Snapshot::Find(std::string_view object_key, std::string_view operat
   if (plan == nullptr) return nullptr;
   const Chain* const* const chain = plan->by_operation.Find(operation);
   return chain != nullptr ? *chain : plan->otherwise;
+}
+
+const Chain* Snapshot::FindOf(uint64_t interfaces, std::string_view object_key,
+                              std::string_view operation, std::unique_ptr<const Chain>* own) const {
+  if (interfaces == 0) return Find(object_key, operation);
+  const Plan* const plan = FindPlan(object_key);
+  const Chain* const* chain = plan != nullptr ? plan->by_operation.Find(operation) : nullptr;
+  return interfaces_->Combined({plan, chain, &interfaces_->Find(operation)}, operation, interfaces,
+                               own);
 }
 
 }  // namespace weir::filters
