@@ -283,6 +283,12 @@ absl::Status Apply(const EnableChange& change, const FilterKinds& kinds, State* 
 absl::Status Apply(const ReplyOrderChange& change, const FilterKinds&, State* state) {
   auto selector = Selector::Parse(change.selector);
   if (!selector.ok()) return selector.status();
+  if (selector->kind == Selector::Kind::kInterface) {
+    return absl::InvalidArgumentError(
+        StrCat("a reply order is for keys: ", Quote(change.selector),
+               " names an interface; an object may have several, and its replies one order. Write "
+               "for example key:NameService, key:accounts/* or all"));
+  }
   const std::string canonical = selector->Canonical();
   std::vector<TargetReplyOrder>& orders = state->reply_orders;
   const auto it = std::lower_bound(

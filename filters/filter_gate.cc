@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <exception>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct RedirectedFrom {
 };
 // GateState::redirects.
 using Redirects = std::vector<RedirectedFrom>;
+// GateState::own.
+using OwnChains = std::vector<std::unique_ptr<const Chain>>;
 
 // The step that has suspended the call's phase.
 const Step& SuspendedAt(orb::Call& call) {
@@ -50,11 +53,15 @@ const Step& SuspendedAt(orb::Call& call) {
 
 orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
   orb::GateState& state = call.gate_state();
-  const Chain* chain;
+  const Chain* chain = nullptr;
+  const InterfacePlans::Operation* concerned;
   {
     SnapshotHolder::Reader snapshot(&holder_);
-    chain = snapshot->Find(call.request().object_key, call.request().operation);
-    if (chain == nullptr) return Outcome::kPass;
+    concerned = snapshot->Concerned(call.request().operation);
+    if (concerned == nullptr) [[likely]] {
+      chain = snapshot->Find(call.request().object_key, call.request().operation);
+      if (chain == nullptr) return Outcome::kPass;
+    }
     state.hold = snapshot.Hold();
   }
   if (!call.request().contexts.empty()) {
@@ -63,11 +70,91 @@ orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
       return FailLoop(call);
     state.nesting = static_cast<uint8_t>(nesting);
   }
+  if (concerned != nullptr) [[unlikely]]
+    return EnterByInterfaces(call, *concerned);
+  return Enter(call, chain);
+}
+
+inline orb::Gate::Outcome FilterGate::Enter(orb::Call& call, const Chain* chain) {
+  orb::GateState& state = call.gate_state();
+  if (chain == nullptr) [[unlikely]] {
+    if (state.redirects == nullptr) {
+      SnapshotHolder::Release(std::exchange(state.hold, nullptr));
+      return Outcome::kPass;
+    }
+    chain = &kNoFilters;
+  }
   state.chain = chain;
-  if (chain->timed) state.began = clock_->Now();
-  if (tracer_->on()) [[unlikely]]
+  if (chain->timed && state.began == 0) state.began = clock_->Now();
+  if (tracer_->on() && state.redirects == nullptr) [[unlikely]]
     tracer_->Begin(*chain, call);
   return GoUp(call, *chain, 0);
+}
+
+orb::Gate::Outcome FilterGate::EnterByInterfaces(orb::Call& call,
+                                                 const InterfacePlans::Operation& concerned) {
+  const Snapshot& snapshot = SnapshotHolder::Held(call.gate_state().hold);
+  const orb::ObjectIdentity object = call.Identity();
+  if (object.domain == 0) return EnterAs(call, 0);
+  InterfaceMemory& memory = *snapshot.interface_memory();
+  const KnownInterfaces known = memory.Find(object, now_.load(std::memory_order_relaxed));
+  if ((concerned.interfaces & ~known.asked) == 0) [[likely]]
+    return EnterAs(call, known.is & concerned.interfaces);
+  suspended_.fetch_add(1, std::memory_order_relaxed);
+  learning_.fetch_add(1, std::memory_order_relaxed);
+  const auto learned = memory.Learn(call, object, concerned.interfaces, this);
+  if (!learned.has_value()) return Outcome::kSuspended;
+  learning_.fetch_sub(1, std::memory_order_relaxed);
+  const Outcome outcome = learned->known ? EnterAs(call, learned->is) : Undecided(call, *learned);
+  suspended_.fetch_sub(1, std::memory_order_release);
+  return outcome;
+}
+
+void FilterGate::InterfacesLearned(orb::Call& call, const InterfaceMemory::Learned& learned) {
+  learning_.fetch_sub(1, std::memory_order_relaxed);
+  const Outcome outcome = learned.known ? EnterAs(call, learned.is) : Undecided(call, learned);
+  if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
+  // As in GoOn.
+  suspended_.fetch_sub(1, std::memory_order_release);
+}
+
+orb::Gate::Outcome FilterGate::EnterAs(orb::Call& call, uint64_t interfaces) {
+  orb::GateState& state = call.gate_state();
+  const orb::Request& request = call.request();
+  std::unique_ptr<const Chain> own;
+  const Chain* const chain = SnapshotHolder::Held(state.hold)
+                                 .FindOf(interfaces, request.object_key, request.operation, &own);
+  if (own != nullptr) [[unlikely]] {
+    if (state.own == nullptr) state.own = new OwnChains;
+    static_cast<OwnChains*>(state.own)->push_back(std::move(own));
+  }
+  return Enter(call, chain);
+}
+
+orb::Gate::Outcome FilterGate::Undecided(orb::Call& call, const InterfaceMemory::Learned& learned) {
+  orb::GateState& state = call.gate_state();
+  const Snapshot& snapshot = SnapshotHolder::Held(state.hold);
+  call.SetSystemException(learned.why.exception);
+  if (state.redirects != nullptr) {
+    // On the way down it meets those that had sent it here.
+    state.chain = &kNoFilters;
+    state.passed = 0;
+  }
+  bool log = false;
+  for (const auto& [number, plugged] : snapshot.Concerned(call.request().operation)->plugs) {
+    if (number != learned.unknown) continue;
+    const uint64_t n = plugged->undecided.fetch_add(1, std::memory_order_relaxed) + 1;
+    log = log || std::has_single_bit(n);
+  }
+  if (!log) return Outcome::kAnswer;
+  LogLine line("interface_unknown");
+  line.Add("interface", snapshot.interface_memory()->IdOf(learned.unknown));
+  line.Add("call", call.id());
+  line.Add("key", call.request().object_key);
+  line.Add("operation", call.request().operation);
+  line.Add("error", learned.why.why);
+  logger_->Log(LogLevel::kWarning, line.view());
+  return Outcome::kAnswer;
 }
 
 inline orb::Gate::Outcome FilterGate::UpEnded(orb::Call& call, const Step& step, Verdict verdict) {
@@ -121,12 +208,12 @@ orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Step& step) {
     return Outcome::kAnswer;
   }
   redirects->push_back({static_cast<const Chain*>(state.chain), state.passed});
-  const Chain* next =
-      SnapshotHolder::Held(state.hold).Find(call.request().object_key, call.request().operation);
-  if (next == nullptr) next = &kNoFilters;
-  state.chain = next;
-  if (next->timed && state.began == 0) state.began = clock_->Now();
-  return GoUp(call, *next, 0);
+  const Snapshot& snapshot = SnapshotHolder::Held(state.hold);
+  const orb::Request& request = call.request();
+  if (const auto* const concerned = snapshot.Concerned(request.operation)) {
+    return EnterByInterfaces(call, *concerned);
+  }
+  return Enter(call, snapshot.Find(request.object_key, request.operation));
 }
 
 bool FilterGate::PopRedirect(orb::Call& call) {
@@ -273,8 +360,17 @@ size_t FilterGate::LetGo() {
   if (suspended_.load(std::memory_order_acquire) == 0) return 0;
   for (const auto& snapshot : holder_.All()) {
     for (const auto& [name, plugged] : snapshot->filters()) plugged->filter->LetGo();
+    if (InterfaceMemory* const memory = snapshot->interface_memory()) memory->LetGo();
   }
   return suspended_.load(std::memory_order_acquire);
+}
+
+void FilterGate::Tick(Nanos now) {
+  now_.store(now, std::memory_order_relaxed);
+  if (learning_.load(std::memory_order_relaxed) == 0) return;
+  for (const auto& snapshot : holder_.All()) {
+    if (InterfaceMemory* const memory = snapshot->interface_memory()) memory->CheckDeadlines(now);
+  }
 }
 
 void FilterGate::Release(orb::Call& call) {
@@ -283,6 +379,8 @@ void FilterGate::Release(orb::Call& call) {
     tracer_->End(call);
   if (state.redirects != nullptr) [[unlikely]]
     delete static_cast<Redirects*>(std::exchange(state.redirects, nullptr));
+  if (state.own != nullptr) [[unlikely]]
+    delete static_cast<OwnChains*>(std::exchange(state.own, nullptr));
   SnapshotHolder::Release(std::exchange(state.hold, nullptr));
   state.chain = nullptr;
 }

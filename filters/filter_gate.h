@@ -9,6 +9,9 @@
 // A filter that answers later suspends the phase: the gate notes where it was, and goes on from
 // there on the thread that resumes the call.
 //
+// Where something is plugged onto interfaces and it is not known of which the call's object is, the
+// call waits for that first, before its first filter.
+//
 // Each step is counted; while somebody watches, the tracer is told of it, too.
 //
 // Thread safety: safe for concurrent use.
@@ -22,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/logger.h"
+#include "filters/interface_memory.h"
 #include "filters/snapshot.h"
 #include "filters/snapshot_holder.h"
 #include "filters/tracer.h"
@@ -29,16 +33,19 @@
 
 namespace weir::filters {
 
-class FilterGate : public orb::Gate, private Suspension::Resumer {
+class FilterGate : public orb::Gate,
+                   private Suspension::Resumer,
+                   private InterfaceMemory::Listener {
  public:
   // All must outlive the gate.
   FilterGate(const Clock* clock, Logger* logger, Tracer* tracer)
-      : clock_(clock), logger_(logger), tracer_(tracer) {}
+      : clock_(clock), logger_(logger), tracer_(tracer), now_(clock->Now()) {}
 
   Outcome Up(orb::Call& call) override;
   Outcome Down(orb::Call& call) override;
   void Release(orb::Call& call) override;
   size_t LetGo() override;
+  void Tick(Nanos now) override;
 
   // For calls that begin from now on.
   void Publish(std::shared_ptr<const Snapshot> snapshot);
@@ -46,6 +53,14 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   size_t Reclaim() { return holder_.Reclaim(); }
 
  private:
+  // The call, which holds its snapshot, has come to an object with this chain, or null.
+  Outcome Enter(orb::Call& call, const Chain* chain);
+  // The same, of an object whose interfaces matter.
+  Outcome EnterByInterfaces(orb::Call& call, const InterfacePlans::Operation& concerned);
+  Outcome EnterAs(orb::Call& call, uint64_t interfaces);
+  Outcome Undecided(orb::Call& call, const InterfaceMemory::Learned& learned);
+  void InterfacesLearned(orb::Call& call, const InterfaceMemory::Learned& learned) override;
+
   // The filters from number `from` on.
   Outcome GoUp(orb::Call& call, const Chain& chain, size_t from);
   Outcome GoDown(orb::Call& call, const Chain& chain, size_t from);
@@ -85,10 +100,14 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   Logger* const logger_;
   Tracer* const tracer_;
   SnapshotHolder holder_;
+  // As of the last tick: for what is no matter of milliseconds.
+  std::atomic<Nanos> now_;
   // Calls in filters' hands, and those that are being resumed.
   std::atomic<size_t> suspended_{0};
   // For the log, which does not tell of each.
   std::atomic<uint64_t> loops_{0};
+  // Of these, the ones that wait until interfaces are known.
+  std::atomic<size_t> learning_{0};
 };
 
 }  // namespace weir::filters

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "base/strings.h"
 #include "filters/changes.h"
 #include "filters/filter_gate.h"
+#include "filters/selector.h"
 #include "filters/snapshot.h"
 
 namespace weir::filters {
@@ -30,10 +32,12 @@ bool SamePlug(const Plug& a, const Plug& b) {
 
 class Registry::Impl {
  public:
-  Impl(const FilterKinds* kinds, const Clock* clock, Logger* logger, CallRingLimits recorded)
+  Impl(const FilterKinds* kinds, const Clock* clock, Logger* logger, CallRingLimits recorded,
+       const InterfaceLimits& interfaces)
       : kinds_(kinds),
         clock_(clock),
         logger_(logger),
+        interface_limits_(interfaces),
         tracer_(clock, recorded),
         gate_(clock, logger, &tracer_),
         snapshot_(std::make_shared<const Snapshot>()) {}
@@ -98,6 +102,9 @@ class Registry::Impl {
          {StepOutcome::kBounced, StepOutcome::kRaised, StepOutcome::kFailed}) {
       if (all[outcome] == 0) continue;
       counters.push_back(FilterCounter{"", std::string(StepOutcomeName(outcome)), all[outcome]});
+    }
+    if (const uint64_t undecided = plugged.undecided.load(std::memory_order_relaxed)) {
+      counters.push_back(FilterCounter{"", "undecided", undecided});
     }
     return counters;
   }
@@ -165,6 +172,28 @@ class Registry::Impl {
     return steps;
   }
 
+  // What numbers the interfaces that `state` has plugs on; null if there are none.
+  absl::StatusOr<std::shared_ptr<InterfaceMemory>> Interfaces(const State& state) const {
+    std::set<std::string> different;
+    for (const Plug& plug : state.plugs) {
+      Selector selector = *Selector::Parse(plug.selector);
+      if (selector.kind == Selector::Kind::kInterface) different.insert(std::move(selector.bytes));
+    }
+    if (different.empty()) return nullptr;
+    if (different.size() > InterfaceMemory::kMostInterfaces) {
+      return absl::ResourceExhaustedError(
+          StrCat("plugs on ", different.size(), " different interfaces; at most ",
+                 InterfaceMemory::kMostInterfaces, " are possible at a time"));
+    }
+    const std::vector<std::string> ids(different.begin(), different.end());
+    MutexLock lock(&mu_);
+    if (interfaces_ == nullptr || !interfaces_->Number(ids)) {
+      interfaces_ = std::make_shared<InterfaceMemory>(interface_limits_, clock_);
+      interfaces_->Number(ids);
+    }
+    return interfaces_;
+  }
+
   // Makes the filters that are new and compiles `state`.
   absl::StatusOr<Prepared> Compile(State state, const State& base, const Snapshot& current) const {
     Prepared prepared;
@@ -189,7 +218,10 @@ class Registry::Impl {
       plugged->filter = *std::move(filter);
       filters.emplace(plug.name, std::move(plugged));
     }
-    prepared.snapshot = std::make_shared<const Snapshot>(state, std::move(filters));
+    absl::StatusOr<std::shared_ptr<InterfaceMemory>> interfaces = Interfaces(state);
+    if (!interfaces.ok()) return interfaces.status();
+    prepared.snapshot =
+        std::make_shared<const Snapshot>(state, std::move(filters), *std::move(interfaces));
     prepared.state = std::move(state);
     return prepared;
   }
@@ -197,12 +229,15 @@ class Registry::Impl {
   const FilterKinds* const kinds_;
   const Clock* const clock_;
   Logger* const logger_;
+  const InterfaceLimits interface_limits_;
   Tracer tracer_;
   FilterGate gate_;
 
   mutable Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<const Snapshot> snapshot_ ABSL_GUARDED_BY(mu_);
+  // Of all snapshots since the first that needed one; outlives them, so that what is known stays.
+  mutable std::shared_ptr<InterfaceMemory> interfaces_ ABSL_GUARDED_BY(mu_);
 
   // Held while observers run, so that Unsubscribe waits for them.
   Mutex observers_mu_;
@@ -211,8 +246,8 @@ class Registry::Impl {
 };
 
 Registry::Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger,
-                   CallRingLimits recorded)
-    : impl_(std::make_unique<Impl>(kinds, clock, logger, recorded)) {}
+                   CallRingLimits recorded, InterfaceLimits interfaces)
+    : impl_(std::make_unique<Impl>(kinds, clock, logger, recorded, interfaces)) {}
 Registry::~Registry() = default;
 
 orb::Gate* Registry::gate() { return impl_->gate(); }

@@ -27,6 +27,7 @@
 #include "filters/call_ring.h"
 #include "filters/filter.h"
 #include "filters/histogram.h"
+#include "filters/interface_memory.h"
 #include "filters/state.h"
 #include "filters/step_outcome.h"
 #include "filters/tracer.h"
@@ -54,16 +55,17 @@ struct PlugFigures {
 class Registry {
  public:
   // `kinds`, `clock` and `logger` must outlive the registry. `recorded` bounds what is kept of
-  // calls while they are recorded.
+  // calls while they are recorded, `interfaces` what is known of objects.
   Registry(const FilterKinds* kinds, const Clock* clock, Logger* logger,
-           CallRingLimits recorded = {});
+           CallRingLimits recorded = {}, InterfaceLimits interfaces = {});
   ~Registry();
 
   // What the ORB consults. Lives as long as the registry, which must outlive all calls.
   orb::Gate* gate();
 
   // Errors: INVALID_ARGUMENT (bad selector, name, parameter), NOT_FOUND (unknown filter kind, plug,
-  // method, mapping), ALREADY_EXISTS (the plug's name is taken by a different plug), ABORTED
+  // method, mapping), RESOURCE_EXHAUSTED (plugs on too many different interfaces), ALREADY_EXISTS
+  // (the plug's name is taken by a different plug), ABORTED
   // (`expected_revision` is not the current one), FAILED_PRECONDITION (which of several methods to
   // enable is not said). The text is one line that a person can act on. Nothing is changed.
   //
@@ -85,7 +87,9 @@ class Registry {
   State state() const;
   uint64_t revision() const;
   // What the plug's filter counted, and if not 0 how often it `bounced` a request, `raised` an
-  // exception in a reply or `failed` (with an empty operation). Empty if there is no such plug.
+  // exception in a reply or `failed`, and how many calls were refused `undecided`, because it could
+  // not be learned whether their object is of its interface (with an empty operation). Empty if
+  // there is no such plug.
   std::vector<FilterCounter> Counters(std::string_view plug) const;
   // Empty if there is no such plug.
   PlugFigures Figures(std::string_view plug) const;

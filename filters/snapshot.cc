@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <set>
 #include <utility>
 
 #include "base/strings.h"
@@ -34,6 +36,7 @@ struct Snapshot::Resolved {
   PluggedFilter* plugged = nullptr;
   size_t down_rank = 0;  // its place in PlugOrder::down
   Selector selector;
+  size_t rank = 0;  // its place among all, on the way up
   // What runs for an operation without a mapping of its own, and for those with one. Every mapped
   // operation is here, with '*' already taken into account.
   Methods otherwise = {kNone, kNone};
@@ -105,6 +108,8 @@ class ReplyOrders {
         case Selector::Kind::kAll:
           all_ = target.order;
           break;
+        case Selector::Kind::kInterface:
+          break;  // refused by CheckState
       }
     }
     for (const auto& [prefix, order] : prefixes) {
@@ -135,18 +140,30 @@ class ReplyOrders {
 
 }  // namespace
 
-Snapshot::Snapshot(const State& state, Filters filters)
-    : revision_(state.revision), filters_(std::move(filters)) {
+// What chains are compiled from, kept for those that are compiled later.
+struct Snapshot::Parts {
+  State state;
+  std::vector<std::unique_ptr<Resolved>> plugs;
+};
+
+Snapshot::Snapshot(const State& given, Filters filters, std::shared_ptr<InterfaceMemory> interfaces)
+    : revision_(given.revision), filters_(std::move(filters)) {
+  const auto parts = std::make_shared<Parts>();
+  if (interfaces != nullptr) parts->state = given;
+  const State& state = interfaces != nullptr ? parts->state : given;
+  std::vector<std::unique_ptr<Resolved>>& plugs = parts->plugs;
   const PlugOrder order = *OrderPlugs(state.plugs);
   std::vector<size_t> down_ranks(order.down.size());
   for (size_t rank = 0; rank < order.down.size(); ++rank) down_ranks[order.down[rank]] = rank;
-  std::vector<std::unique_ptr<const Resolved>> plugs;
   for (const size_t i : order.up) {
     const Plug& plug = state.plugs[i];
     auto resolved = std::make_unique<Resolved>(plug, filters_.find(plug.name)->second.get());
     resolved->down_rank = down_ranks[i];
+    resolved->rank = plugs.size();
     if (resolved->AnythingEnabled()) plugs.push_back(std::move(resolved));
   }
+  // First, as plans then keep what they are made from.
+  if (interfaces != nullptr) MakeInterfaces(parts, std::move(interfaces));
 
   // Each list keeps the order of `plugs`. The maps are sorted, so a prefix precedes its extensions.
   std::map<std::string_view, std::vector<const Resolved*>> keys, prefixes;
@@ -162,12 +179,14 @@ Snapshot::Snapshot(const State& state, Filters filters)
       case Selector::Kind::kPrefix:
         prefixes[plug->selector.bytes];
         break;
+      case Selector::Kind::kInterface:
       case Selector::Kind::kAll:
         break;
     }
   }
   for (const auto& plug : plugs) {
     const Selector& selector = plug->selector;
+    if (selector.kind == Selector::Kind::kInterface) continue;
     if (selector.kind == Selector::Kind::kAll) {
       everywhere.push_back(plug.get());
       for (auto& [key, list] : keys) list.push_back(plug.get());
@@ -184,13 +203,59 @@ Snapshot::Snapshot(const State& state, Filters filters)
     }
   }
 
-  // Without plugs, a reply order makes no plan.
-  if (!everywhere.empty()) all_ = MakePlan(everywhere, reply_orders.all());
+  // Without plugs, a reply order makes no plan. But each object has one where interfaces may bring
+  // some plugs.
+  const auto needed = [this](const std::vector<const Resolved*>& list) {
+    return !list.empty() || interfaces_ != nullptr;
+  };
+  if (needed(everywhere)) all_ = MakePlan(everywhere, reply_orders.all());
   for (const auto& [prefix, list] : prefixes) {
-    if (!list.empty()) by_prefix_.Add(prefix, MakePlan(list, reply_orders.ForPrefix(prefix)));
+    if (needed(list)) by_prefix_.Add(prefix, MakePlan(list, reply_orders.ForPrefix(prefix)));
   }
   for (const auto& [key, list] : keys) {
-    if (!list.empty()) by_key_.Add(key, MakePlan(list, reply_orders.ForKey(key)));
+    if (needed(list)) by_key_.Add(key, MakePlan(list, reply_orders.ForKey(key)));
+  }
+}
+
+void Snapshot::MakeInterfaces(std::shared_ptr<const Parts> parts,
+                              std::shared_ptr<InterfaceMemory> memory) {
+  std::vector<std::vector<const Resolved*>> plugs(InterfaceMemory::kMostInterfaces);
+  std::set<std::string_view> operations;
+  for (const auto& plug : parts->plugs) {
+    if (plug->selector.kind != Selector::Kind::kInterface) continue;
+    plugs[memory->NumberOf(plug->selector.bytes)].push_back(plug.get());
+    for (const auto& [operation, methods] : plug->by_operation) operations.insert(operation);
+  }
+  const auto concerned = [&plugs](std::string_view operation) {
+    InterfacePlans::Operation result;
+    for (size_t number = 0; number < plugs.size(); ++number) {
+      for (const Resolved* const plug : plugs[number]) {
+        if (plug->MethodsFor(operation) == Resolved::Methods{kNone, kNone}) continue;
+        result.interfaces |= uint64_t{1} << number;
+        result.plugs.emplace_back(static_cast<int>(number), plug->plugged);
+      }
+    }
+    return result;
+  };
+  InterfacePlans::Operation others = concerned("*");
+  if (others.interfaces == 0 && operations.empty()) return;
+  interfaces_ = std::make_unique<InterfacePlans>(
+      std::move(memory),
+      [this, parts = std::move(parts), plugs](const InterfacePlans::Place& place,
+                                              std::string_view operation, uint64_t interfaces) {
+        const Plan& plan = *static_cast<const Plan*>(place.plan);
+        std::vector<const Resolved*> list = plan.plugs;
+        for (; interfaces != 0; interfaces &= interfaces - 1) {
+          const auto& more = plugs[std::countr_zero(interfaces)];
+          list.insert(list.end(), more.begin(), more.end());
+        }
+        std::sort(list.begin(), list.end(),
+                  [](const Resolved* a, const Resolved* b) { return a->rank < b->rank; });
+        return Compile(list, plan.reply_order, operation);
+      });
+  interfaces_->set_others(std::move(others));
+  for (const std::string_view operation : operations) {
+    interfaces_->Add(operation, concerned(operation));
   }
 }
 
@@ -218,12 +283,25 @@ const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plu
     const Chain* chain = chain_of(both, operation);
     if (chain != plan->otherwise) plan->by_operation.Add(operation, chain);
   }
+  if (interfaces_ != nullptr) {
+    plan->plugs = plugs;
+    plan->reply_order = reply_order;
+  }
   plans_.push_back(std::move(plan));
   return plans_.back().get();
 }
 
 const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order,
                                  std::string_view operation) {
+  std::unique_ptr<const Chain> chain = Compile(plugs, reply_order, operation);
+  if (chain == nullptr) return nullptr;
+  chains_.push_back(std::move(chain));
+  return chains_.back().get();
+}
+
+std::unique_ptr<const Chain> Snapshot::Compile(const std::vector<const Resolved*>& plugs,
+                                               ReplyOrder reply_order,
+                                               std::string_view operation) const {
   auto chain = std::make_unique<Chain>();
   chain->revision = revision_;
   std::vector<std::pair<size_t, Step>> down_steps;  // with their ranks
@@ -248,8 +326,7 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs, Repl
             [](const auto& a, const auto& b) { return a.first > b.first; });
   if (reply_order == ReplyOrder::kPlugOrder) std::reverse(down_steps.begin(), down_steps.end());
   for (const auto& [rank, step] : down_steps) chain->down.push_back(step);
-  chains_.push_back(std::move(chain));
-  return chains_.back().get();
+  return chain;
 }
 
 const Snapshot::Plan* Snapshot::FindPlan(std::string_view object_key) const {
@@ -265,6 +342,15 @@ const Chain* Snapshot::Find(std::string_view object_key, std::string_view operat
   if (plan == nullptr) return nullptr;
   const Chain* const* const chain = plan->by_operation.Find(operation);
   return chain != nullptr ? *chain : plan->otherwise;
+}
+
+const Chain* Snapshot::FindOf(uint64_t interfaces, std::string_view object_key,
+                              std::string_view operation, std::unique_ptr<const Chain>* own) const {
+  if (interfaces == 0) return Find(object_key, operation);
+  const Plan* const plan = FindPlan(object_key);
+  const Chain* const* chain = plan != nullptr ? plan->by_operation.Find(operation) : nullptr;
+  return interfaces_->Combined({plan, chain, &interfaces_->Find(operation)}, operation, interfaces,
+                               own);
 }
 
 }  // namespace weir::filters

@@ -27,6 +27,7 @@
 
 #include "filters/filter.h"
 #include "filters/histogram.h"
+#include "filters/interface_plans.h"
 #include "filters/name_map.h"
 #include "filters/prefix_map.h"
 #include "filters/state.h"
@@ -49,6 +50,9 @@ struct PluggedFilter {
   std::array<Histogram, 2> took;
   // For the log, which does not tell of each.
   std::atomic<uint64_t> failures{0};
+  // Calls that failed because it could not be learned whether their object is of the interface that
+  // the plug is on.
+  std::atomic<uint64_t> undecided{0};
 
   std::unique_ptr<Filter> filter;
 
@@ -87,30 +91,57 @@ class Snapshot {
 
   // Nothing is plugged.
   Snapshot() = default;
-  // REQUIRES: `state` obeys CheckState, and `filters` has the filter of each of its plugs.
-  Snapshot(const State& state, Filters filters);
+  // REQUIRES: `state` obeys CheckState, `filters` has the filter of each of its plugs, and
+  // `interfaces` has numbered those that they are plugged onto, if there are any.
+  Snapshot(const State& state, Filters filters,
+           std::shared_ptr<InterfaceMemory> interfaces = nullptr);
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Null if no filter method is enabled there. Valid as long as the snapshot.
+  // Null if no filter method is enabled there. Valid as long as the snapshot. Without what is
+  // plugged onto interfaces.
   const Chain* Find(std::string_view object_key, std::string_view operation) const;
 
+  // The interfaces that matter for the operation, or null if none does.
+  const InterfacePlans::Operation* Concerned(std::string_view operation) const {
+    if (interfaces_ == nullptr) [[likely]]
+      return nullptr;
+    const InterfacePlans::Operation& found = interfaces_->Find(operation);
+    return found.interfaces != 0 ? &found : nullptr;
+  }
+  // As Find, for an object that is of `interfaces`, a subset of those that matter. Valid as long as
+  // the snapshot, or as `*own` if that is set.
+  const Chain* FindOf(uint64_t interfaces, std::string_view object_key, std::string_view operation,
+                      std::unique_ptr<const Chain>* own) const;
+  // Null if no interface matters for any operation.
+  InterfaceMemory* interface_memory() const {
+    return interfaces_ != nullptr ? &interfaces_->memory() : nullptr;
+  }
+
   // True if some mapping is enabled.
-  bool active() const { return !plans_.empty(); }
+  bool active() const { return !plans_.empty() || interfaces_ != nullptr; }
   const Filters& filters() const { return filters_; }
 
  private:
+  struct Resolved;  // one plug, its mappings by method index
   struct Plan {
     // Operations whose chain is not `otherwise`; null where none of their methods is enabled.
     NameMap<const Chain*> by_operation;
     const Chain* otherwise = nullptr;  // from '*' mappings
+    // What it was made from, if interfaces are to be added.
+    std::vector<const Resolved*> plugs;
+    ReplyOrder reply_order = ReplyOrder::kReversed;
   };
-  struct Resolved;  // one plug, its mappings by method index
+  struct Parts;
 
   const Plan* FindPlan(std::string_view object_key) const;
   const Plan* MakePlan(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order);
   const Chain* MakeChain(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order,
                          std::string_view operation);
+  // Null if no method is enabled.
+  std::unique_ptr<const Chain> Compile(const std::vector<const Resolved*>& plugs,
+                                       ReplyOrder reply_order, std::string_view operation) const;
+  void MakeInterfaces(std::shared_ptr<const Parts> parts, std::shared_ptr<InterfaceMemory> memory);
 
   uint64_t revision_ = 0;
   Filters filters_;
@@ -120,6 +151,8 @@ class Snapshot {
   NameMap<const Plan*> by_key_;
   PrefixMap<const Plan*> by_prefix_;
   const Plan* all_ = nullptr;
+  // Null while nothing that is enabled is plugged onto an interface.
+  std::unique_ptr<InterfacePlans> interfaces_;
 };
 
 }  // namespace weir::filters

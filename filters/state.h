@@ -32,7 +32,7 @@ struct Plug {
   std::string name;
   std::string filter;  // its kind
   FilterParameters parameters;
-  std::string selector;  // canonical: "key:NAME", "key:PREFIX*", "all"
+  std::string selector;  // canonical: "key:NAME", "key:PREFIX*", "interface:ID", "all"
   // Up methods run in ascending priority, ties in plug order; down methods in the reverse of that.
   // See order.h for what the following three change in it.
   int32_t priority = 0;

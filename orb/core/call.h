@@ -26,6 +26,7 @@
 #include "orb/cdr/encoder.h"
 #include "orb/core/code_sets.h"
 #include "orb/core/message.h"
+#include "orb/core/object_type.h"
 #include "orb/core/system_exception.h"
 
 namespace weir::orb {
@@ -48,6 +49,7 @@ struct GateState {
   Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
   void* trace = nullptr;        // what the gate notes of the call, while somebody watches
   void* redirects = nullptr;    // the chains that have sent the call on to another object
+  void* own = nullptr;          // chains that were compiled for this call alone
 };
 
 // For Call::id. Without a shared counter: a thread's number, then its own count.
@@ -113,6 +115,18 @@ class Call {
     redirected_ = true;
   }
   bool redirected() const { return redirected_; }
+
+  // The object that the call is for now. By the gate, before or in the up phase.
+  virtual ObjectIdentity Identity() { return {}; }
+  // Asks that object whether it is of interface `id`, until `deadline`; `listener` is told, perhaps
+  // before this returns. It does not need the call any more once this has returned.
+  // REQUIRES: Identity() has just found one.
+  virtual void AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) {
+    (void)id, (void)deadline;
+    listener->IsAKnown({IsAAnswer::kUnknown,
+                        {ExceptionId::kTransient, WeirMinor::kInterfaceUnknown, Completion::kNo},
+                        "there is nobody to ask"});
+  }
 
   // By the gate, for a phase that it has suspended: the phase is over. Goes on on this thread.
   virtual void ResumeUp(bool answered) = 0;

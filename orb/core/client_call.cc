@@ -5,6 +5,7 @@
 
 #include "base/futex.h"
 #include "orb/core/invoker.h"
+#include "orb/core/is_a_call.h"
 #include "orb/core/target.h"
 
 namespace weir::orb {
@@ -69,6 +70,16 @@ Gate::Outcome ClientCall::Up() {
   answered_ = outcome == Gate::Outcome::kAnswer;
   TakeRedirect();
   return outcome;
+}
+
+ObjectIdentity ClientCall::Identity() {
+  return invocation_->target_->Identify(request_->object_key, invoker_->context_->clock->Now());
+}
+
+void ClientCall::AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) {
+  // The question may outlive this call, of which only the caller keeps the target alive.
+  IsACall::Start(invoker_, invocation_->target_->shared_from_this(), request_->object_key, id,
+                 deadline, /*hurried=*/false, listener);
 }
 
 void ClientCall::TakeRedirect() {

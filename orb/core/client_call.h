@@ -33,6 +33,9 @@ class ClientCall : public Call {
   // come, and the invoker is then told.
   bool Down();
 
+  ObjectIdentity Identity() override;
+  void AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) override;
+
  private:
   friend struct ClientCallList;
 

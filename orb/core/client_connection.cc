@@ -14,11 +14,13 @@ namespace weir::orb {
 using Outcome = Invocation::Outcome;
 
 ClientConnection::ClientConnection(const ClientContext* context, std::unique_ptr<Stream> stream,
-                                   std::unique_ptr<Codec> codec, std::string name)
+                                   std::unique_ptr<Codec> codec, std::string name,
+                                   std::shared_ptr<std::atomic<uint64_t>> ends)
     : context_(context),
       stream_(std::move(stream)),
       codec_(std::move(codec)),
       name_(std::move(name)),
+      ends_(std::move(ends)),
       registration_(context->reactor, stream_->fd(), this),
       output_(stream_.get(), context->reactor, context->clock, context->limits.max_queued_output,
               {[this] { AddRef(); }, [this] { Unref(); }, [] {}}),
@@ -126,6 +128,11 @@ bool ClientConnection::Usable(Nanos now) {
   return !closed();
 }
 
+void ClientConnection::NoticeEnd() {
+  if (output_.failed()) ReadLast();
+  if (!closed() && pending_.size() == 0) ReadUnasked();
+}
+
 void ClientConnection::ReadUnasked() {
   if (!stream_->HasInput() || !TryTakeRole()) return;
   bool would_block = false;
@@ -210,6 +217,7 @@ void ClientConnection::FailAll(Outcome outcome, std::string_view why) {
     close_outcome_.store(outcome);
     closed_.store(true);
   }
+  ends_->fetch_add(1, std::memory_order_release);
   stream_->Shutdown();
   std::vector<uint32_t> ids;
   pending_.ForEach([&ids](uint32_t id, Nanos) { ids.push_back(id); });

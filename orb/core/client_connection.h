@@ -43,9 +43,10 @@ struct ClientContext {
 class ClientConnection : public RefCounted, public EventHandler {
  public:
   // `context` must outlive the connection. `name` is how errors call the peer:
-  // "tcp:orb.example:2809".
+  // "tcp:orb.example:2809". `ends`: counts connections that have ended, whoever ended them.
   ClientConnection(const ClientContext* context, std::unique_ptr<Stream> stream,
-                   std::unique_ptr<Codec> codec, std::string name);
+                   std::unique_ptr<Codec> codec, std::string name,
+                   std::shared_ptr<std::atomic<uint64_t>> ends);
   ~ClientConnection() override;
 
   // Sends the request. False: nothing was sent, and the attempt is not over; another connection may
@@ -76,6 +77,8 @@ class ClientConnection : public RefCounted, public EventHandler {
     last_used_.store(now, std::memory_order_relaxed);
     return true;
   }
+  // Notices that the peer has closed it, if nothing is awaited and so nobody reads.
+  void NoticeEnd();
   bool closed() const { return closed_.load() || pending_.sealed() || output_.failed(); }
   size_t calls_in_flight() const { return pending_.size(); }
   const std::string& name() const { return name_; }
@@ -130,6 +133,7 @@ class ClientConnection : public RefCounted, public EventHandler {
   const std::unique_ptr<Stream> stream_;
   const std::unique_ptr<Codec> codec_;
   const std::string name_;
+  const std::shared_ptr<std::atomic<uint64_t>> ends_;
 
   // The holder of the reader role.
   Input input_;

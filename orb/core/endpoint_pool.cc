@@ -64,7 +64,7 @@ absl::StatusOr<Ref<ClientConnection>> EndpointPool::Open(size_t i, Nanos now, Na
   Ref<ClientConnection> opened;
   if (stream.ok()) {
     opened = Ref<ClientConnection>::Adopt(new ClientConnection(
-        context_, *std::move(stream), messaging_->NewCodec(Role::kClient), name_));
+        context_, *std::move(stream), messaging_->NewCodec(Role::kClient), name_, ends_));
   }
   Ref<ClientConnection> before =
       opened;  // swapped with the closed one, which goes without the lock
@@ -99,6 +99,24 @@ Ref<ClientConnection> EndpointPool::GetIdle(Nanos now) {
   }
   if (!open->Usable(now)) open = Ref<ClientConnection>();
   return open;
+}
+
+uint64_t EndpointPool::Ends(Nanos now) {
+  constexpr Nanos kPause = 5 * kMillisecond;
+  if (now - looked_.load(std::memory_order_relaxed) >= kPause) [[unlikely]] {
+    looked_.store(now, std::memory_order_relaxed);
+    for (size_t i = 0;; ++i) {
+      Ref<ClientConnection> connection;
+      {
+        ReaderLockShared lock(&lock_);
+        if (i == slots_.size()) break;
+        connection = slots_[i];
+      }
+      // Without the lock: this may end it, and calls on it.
+      if (connection) connection->NoticeEnd();
+    }
+  }
+  return ends_->load(std::memory_order_acquire);
 }
 
 absl::StatusOr<Ref<ClientConnection>> EndpointPool::Get(uint64_t affinity, Nanos now,

@@ -6,6 +6,7 @@
 #ifndef WEIR_ORB_CORE_ENDPOINT_POOL_H_
 #define WEIR_ORB_CORE_ENDPOINT_POOL_H_
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "base/ref.h"
 #include "orb/core/client_connection.h"
 #include "orb/core/codec.h"
+#include "orb/core/object_type.h"
 #include "orb/transport/transport.h"
 
 namespace weir::orb {
@@ -49,6 +51,11 @@ class EndpointPool {
 
   // "tcp:orb.example:2809"
   const std::string& name() const { return name_; }
+  // For ObjectIdentity.
+  uint64_t domain() const { return domain_; }
+  // How many connections have ended, those included that the peer has closed while they rested.
+  // Looks at these again every few milliseconds at most.
+  uint64_t Ends(Nanos now);
   // By the reactor's supervisor only.
   void CheckDeadlines(Nanos now);
   void CheckTime(Nanos now);
@@ -71,6 +78,9 @@ class EndpointPool {
   Messaging* const messaging_;
   const std::string address_;
   const std::string name_;
+  const uint64_t domain_ = NextObjectDomain();
+  const std::shared_ptr<std::atomic<uint64_t>> ends_ = std::make_shared<std::atomic<uint64_t>>(0);
+  std::atomic<Nanos> looked_{0};  // for Ends
 
   mutable ReaderLock lock_;
   std::vector<Ref<ClientConnection>> slots_ ABSL_GUARDED_BY(lock_);

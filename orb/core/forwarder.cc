@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "orb/core/code_sets.h"
+#include "orb/core/is_a_call.h"
 
 namespace weir::orb {
 
@@ -144,6 +145,18 @@ void Forwarder::LearnPatience(bool paid) {
 void Forwarder::Dispatch(CallRef call) {
   const bool patience = call->alone() && MayBePatient();
   Forwarded::Start(this, std::move(call), patience);
+}
+
+ObjectIdentity Forwarder::Identify(std::string_view key) {
+  return upstream_->Identify(key, clock_->Now());
+}
+
+void Forwarder::AskIsA(std::string_view key, std::string_view id, Nanos deadline, bool hurried,
+                       IsAListener* listener) {
+  if (options_.timeout != kNoDeadline) {
+    deadline = std::min(deadline, clock_->Now() + options_.timeout);
+  }
+  IsACall::Start(invoker_, upstream_, key, id, deadline, hurried, listener);
 }
 
 }  // namespace weir::orb

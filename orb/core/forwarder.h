@@ -32,6 +32,9 @@ class Forwarder : public Servant {
   bool HandlesBuiltins() const override { return true; }
   bool NeverBlocks() const override { return true; }
   void Dispatch(CallRef call) override;
+  ObjectIdentity Identify(std::string_view key) override;
+  void AskIsA(std::string_view key, std::string_view id, Nanos deadline, bool hurried,
+              IsAListener* listener) override;
 
  private:
   class Forwarded;

@@ -43,6 +43,10 @@ class Gate {
   // meanwhile has run.
   virtual size_t LetGo() { return 0; }
 
+  // By the ORB's supervisor, every few milliseconds: calls that wait for an answer beyond their
+  // deadline go on, as failed.
+  virtual void Tick(Nanos now) { (void)now; }
+
  protected:
   std::atomic<bool> active_{false};
 };

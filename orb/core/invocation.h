@@ -52,6 +52,8 @@ class Invocation {
   bool locate = false;
   // Cancel may be called for it.
   bool cancellable = false;
+  // A question of Weir's own: no gate sees it.
+  bool unfiltered = false;
   // The thread that starts it must not wait: connecting is left to another one.
   bool hurried = false;
   // Invocations of the same non-zero number use the same connection, and so keep their order.

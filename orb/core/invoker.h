@@ -67,7 +67,7 @@ class Invoker {
 
   // Whether a gate wants to see the call, which has begun.
   bool IsFiltered(Invocation* call) const {
-    return gate_ != nullptr && gate_->active() && !call->locate;
+    return gate_ != nullptr && gate_->active() && !call->locate && !call->unfiltered;
   }
   // Sets the key that the call is for. REQUIRES: it has begun.
   void SetKey(Invocation* call) const;

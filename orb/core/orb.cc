@@ -73,6 +73,10 @@ absl::Status Orb::Start() {
   });
   reactor_.AddTick(options_.reactor.tick, [this] {
     invoker_->CheckDeadlines();
+    const Nanos now = client_context_.clock->Now();
+    for (Gate* const gate : {gate_, outgoing_gate_}) {
+      if (gate != nullptr) gate->Tick(now);
+    }
     if (reactor_.blocked() > 0) server_.LendInput();
   });
   return reactor_.Start();

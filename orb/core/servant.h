@@ -26,8 +26,29 @@ class Servant {
 
   // A forwarder passes built-in operations and LocateRequests on like any other call.
   virtual bool HandlesBuiltins() const { return false; }
+  // For filters that are plugged onto interfaces. The servant itself is the object; one that stands
+  // for many objects elsewhere tells them apart, and has the right one asked.
+  virtual ObjectIdentity Identify(std::string_view key) {
+    (void)key;
+    return {domain_, 0, ""};
+  }
+  // As Call::AskIsA. `hurried`: the thread must not wait. May throw before `listener` is told.
+  virtual void AskIsA(std::string_view key, std::string_view id, Nanos deadline, bool hurried,
+                      IsAListener* listener) {
+    (void)key, (void)deadline, (void)hurried;
+    const bool is_a = IsA(id);
+    listener->IsAKnown({is_a ? IsAAnswer::kYes : IsAAnswer::kNo, {}, ""});
+  }
+
   // True if Dispatch never blocks, so that a thread in it does not count as busy.
   virtual bool NeverBlocks() const { return false; }
+
+ protected:
+  // Unlike its address, no later servant has it.
+  uint64_t domain() const { return domain_; }
+
+ private:
+  const uint64_t domain_ = NextObjectDomain();
 };
 
 }  // namespace weir::orb

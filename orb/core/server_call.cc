@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/strings.h"
+
 namespace weir::orb {
 
 // What one thread keeps.
@@ -56,6 +58,26 @@ void ServerCall::Begin(ServerConnection* connection, bool alone) {
 }
 
 uint32_t ServerCall::BeginUpcall() { return connection_->BeginUpcall(); }
+
+ObjectIdentity ServerCall::Identity() {
+  if (redirected_) servant_ = connection_->context_->adapter->Find(request_->object_key);
+  return servant_ != nullptr ? servant_->Identify(request_->object_key) : ObjectIdentity();
+}
+
+void ServerCall::AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) {
+  // Another thread may go on with the call as soon as `listener` is told.
+  const std::shared_ptr<Servant> servant = servant_;
+  std::string why = "IsA threw what is not a std::exception";
+  try {
+    return servant->AskIsA(request_->object_key, id, deadline, /*hurried=*/resumed_, listener);
+  } catch (const std::exception& e) {
+    why = StrCat("IsA threw ", e.what());
+  } catch (...) {
+  }
+  listener->IsAKnown({IsAAnswer::kUnknown,
+                      {ExceptionId::kTransient, WeirMinor::kInterfaceUnknown, Completion::kNo},
+                      std::move(why)});
+}
 
 uint32_t ServerCall::Run() {
   // Our reference to the connection lasts until the call is put away, which nobody else does before

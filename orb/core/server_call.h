@@ -31,6 +31,8 @@ class ServerCall : public Call {
   // is as Dispatcher::Dispatch's.
   uint32_t Run();
   uint32_t BeginUpcall() override;
+  ObjectIdentity Identity() override;
+  void AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) override;
 
   // The peer wants no reply. REQUIRES: the connection's lock is held, so that the call is not put
   // away.

@@ -90,10 +90,11 @@ enum class WeirMinor : uint32_t {
   kNoUsableAddress =
       kWeirVmcid | 15,        // TRANSIENT: no address of the reference is of a known transport
   kDenied = kWeirVmcid | 16,  // any, from a shipped filter that refuses, fails or replaces
-  kFilterFailed = kWeirVmcid | 17,    // NO_PERMISSION or TRANSIENT: a filter could not decide
-  kAlignment = kWeirVmcid | 18,       // MARSHAL: a body cannot be moved between GIOP versions
-  kForwardRefused = kWeirVmcid | 19,  // TRANSIENT: policy forbids following a LOCATION_FORWARD
-  kRedirectLoop = kWeirVmcid | 20,    // TRANSIENT: filters send the call on too many times
+  kFilterFailed = kWeirVmcid | 17,      // NO_PERMISSION or TRANSIENT: a filter could not decide
+  kAlignment = kWeirVmcid | 18,         // MARSHAL: a body cannot be moved between GIOP versions
+  kForwardRefused = kWeirVmcid | 19,    // TRANSIENT: policy forbids following a LOCATION_FORWARD
+  kRedirectLoop = kWeirVmcid | 20,      // TRANSIENT: filters send the call on too many times
+  kInterfaceUnknown = kWeirVmcid | 22,  // TRANSIENT: the object did not say of what interface it is
   kFilterLoop = kWeirVmcid | 24,      // TRANSIENT: filters call through filters too many times
   kFilterBlocks = kWeirVmcid | 25,    // BAD_INV_ORDER: a filter must not wait on this thread
 };

@@ -17,7 +17,7 @@
 
 namespace weir::orb {
 
-class Target {
+class Target : public std::enable_shared_from_this<Target> {
  public:
   Target(Reference reference, std::vector<EndpointPool*> pools)
       : reference_(std::move(reference)),
@@ -30,6 +30,14 @@ class Target {
   const std::vector<EndpointPool*>& pools() const { return pools_; }
   // Whom calls go to, for filters: the first address of the reference.
   const Peer& peer() const { return peer_; }
+
+  // The object of `key` there. Another one may have taken its place whenever a connection has
+  // ended.
+  ObjectIdentity Identify(std::string_view key, Nanos now) const {
+    ObjectIdentity identity{pools_[0]->domain(), 0, key};
+    for (EndpointPool* const pool : pools_) identity.epoch += pool->Ends(now);
+    return identity;
+  }
 
   // Which of pools() worked last.
   std::atomic<size_t> preferred{0};

@@ -95,6 +95,23 @@ TEST_F(AllocationTest, ACallThroughManyFiltersOfEveryKindOfSelectorAllocatesNoth
   EXPECT_EQ(AllocationsOfCalls(), 0);
 }
 
+TEST_F(AllocationTest, ACallOfAnObjectWhoseInterfacesAreKnownAllocatesNothing) {
+  PlugBoth("a", "count", "all", "count", "count");
+  PlugBoth("b", "count", "interface:IDL:acme/Bank:1.0", "count", "count");
+  PlugBoth("c", "count", "interface:IDL:acme/Shop:1.0", "count", "count");
+  for (const bool is_a_bank : {true, false}) {
+    FakeCall call("some/object/key/of/usual/length", "an_operation_of_usual_length");
+    call.object = {is_a_bank ? 1u : 2u, 0, call.request().object_key};
+    call.is_a = [&](std::string_view id) { return is_a_bank && id == "IDL:acme/Bank:1.0"; };
+    call.Run(registry_.gate());
+    const int before = allocations;
+    for (int i = 0; i < 1000; ++i) call.Run(registry_.gate());
+    EXPECT_EQ(allocations - before, 0);
+  }
+  const auto counters = registry_.Counters("b");
+  ASSERT_FALSE(counters.empty());
+}
+
 TEST_F(AllocationTest, ADeniedCallAllocatesNothing) {
   PlugBoth("c", "count", "all", "count", "count");
   PlugBoth("d", "deny", "all", "deny", "");

@@ -6,6 +6,7 @@
 #define WEIR_TESTS_UNIT_FILTERS_FAKE_CALL_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,16 @@ class FakeCall : public orb::Call {
   }
 
   void set_peer(orb::Peer peer) { fixed_peer_ = std::move(peer); }
+  // Who its object is, for filters that are plugged onto interfaces; without, there is none.
+  orb::ObjectIdentity object;
+  // What that one answers to `_is_a`.
+  std::function<bool(std::string_view id)> is_a;
+  orb::ObjectIdentity Identity() override { return object; }
+  void AskIsA(std::string_view id, Nanos, orb::IsAListener* listener) override {
+    const bool yes = is_a(id);
+    listener->IsAKnown({yes ? orb::IsAAnswer::kYes : orb::IsAAnswer::kNo, {}, ""});
+  }
+
   void set_code_sets(orb::CodeSets code_sets) { code_sets_ = code_sets; }
 
   // Up, the servant, down, release, as the core does it. `servant` sets the reply; it is not called

@@ -67,11 +67,56 @@ TEST(SelectorTest, TheCanonicalFormOfEveryByteReadsBack) {
 
 TEST(SelectorTest, BadOnesAreRefusedInOneLineWithAnExample) {
   for (const char* text : {"", "key:", "Key:x", "NameService", "ALL", "key:a*b", "key:**", "key:%",
-                           "key:%4", "key:%zz", "key:a\n*b", "interface:IDL:x:1.0"}) {
+                           "key:%4", "key:%zz", "key:a\n*b"}) {
     const auto selector = Selector::Parse(text);
     ASSERT_EQ(selector.status().code(), absl::StatusCode::kInvalidArgument) << text;
     const std::string message(selector.status().message());
     EXPECT_NE(message.find("key:NameService"), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+TEST(SelectorTest, AnInterfaceIsItsRepositoryIdAsItIs) {
+  for (const char* id :
+       {"IDL:acme/Bank:1.0", "IDL:Bank:1.0", "IDL:omg.org/CosNaming/NamingContext:1.0",
+        "IDL:acme/Bank:12.345", "RMI:com.acme.Bank:0123456789ABCDEF:0011223344556677",
+        "DCE:700dc518-0110-11ce-ac8f-0800090b5d3e:1", "LOCAL:whatever/it-is%20"}) {
+    const Selector selector = Good(std::string("interface:") + id);
+    EXPECT_EQ(selector.kind, Selector::Kind::kInterface) << id;
+    EXPECT_EQ(selector.bytes, id);
+    EXPECT_EQ(selector.Canonical(), std::string("interface:") + id);
+    EXPECT_EQ(Good(selector.Canonical()), selector);
+  }
+}
+
+TEST(SelectorTest, ABadRepositoryIdIsRefusedInOneLineWithAnExample) {
+  for (const std::string& id : {std::string(""),
+                                std::string("Bank"),
+                                std::string("acme/Bank:"),
+                                std::string(":Bank"),
+                                std::string("IDL:"),
+                                std::string("IDL:acme/Bank"),
+                                std::string("IDL:acme/Bank:"),
+                                std::string("IDL:acme/Bank:1"),
+                                std::string("IDL:acme/Bank:1."),
+                                std::string("IDL:acme/Bank:.0"),
+                                std::string("IDL:acme/Bank:1.0.0"),
+                                std::string("IDL:acme/Bank:1.x"),
+                                std::string("IDL::1.0"),
+                                std::string("IDL:/Bank:1.0"),
+                                std::string("IDL:acme/:1.0"),
+                                std::string("IDL:acme//Bank:1.0"),
+                                std::string("IDL:acme:Bank:1.0"),
+                                std::string("IDL:acme/*:1.0"),
+                                std::string("IDL:acme/Bank :1.0"),
+                                std::string("IDL:acme/B\nank:1.0"),
+                                std::string("IDL:acme/B\xe4nk:1.0"),
+                                std::string("IDL:omg.org/CORBA/Object:1.0"),
+                                "IDL:" + std::string(300, 'x') + ":1.0"}) {
+    const auto selector = Selector::Parse("interface:" + id);
+    ASSERT_EQ(selector.status().code(), absl::StatusCode::kInvalidArgument) << id;
+    const std::string message(selector.status().message());
+    EXPECT_NE(message.find("interface:IDL:acme/Bank:1.0"), std::string::npos) << message;
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   }
 }
