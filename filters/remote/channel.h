@@ -53,6 +53,7 @@ struct Question {
   Phase phase = Phase::kUp;
   Reads reads = Reads::kHeader;
   const orb::Call* call = nullptr;
+  Nanos deadline = kNoDeadline;  // when the asker stops waiting
 };
 
 // Thread safety: safe for concurrent use.
@@ -63,6 +64,8 @@ class Channel {
    public:
     virtual void Connected(std::vector<MethodInfo> methods) = 0;
     virtual void Answered(uint64_t ticket, Answer answer) = 0;
+    // This one question will not be answered.
+    virtual void Unanswered(uint64_t ticket) = 0;
     // Whatever was asked and not answered will not be. `why` is English, for the log.
     virtual void Disconnected(std::string_view why) = 0;
     // An attempt to connect has failed.

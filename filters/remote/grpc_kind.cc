@@ -29,18 +29,18 @@ class GrpcKind : public FilterKind {
                                               const FilterContext& context) const override {
     ParameterReader read(*this, parameters);
     const RemoteOptions options = ReadRemoteOptions(&read);
-    if (read.Has("at") && read.Text("at").empty()) {
-      read.Fail("at", "it must be an address, such as unix:/run/filter.sock or localhost:7000");
-    }
+    const std::vector<std::string> addresses = ReadAddresses({}, &read);
     if (!read.ok()) return read.status();
-    GrpcChannelOptions channel;
-    channel.address = read.Text("at");
-    channel.name = read.Text("name");
-    channel.plug = context.plug;
-    return std::make_unique<RemoteFilter>(options, context, &ticker_,
-                                          [&channel](Channel::Listener* listener) {
-                                            return NewGrpcChannel(std::move(channel), listener);
-                                          });
+    std::vector<RemoteFilter::MakeChannel> make_channels;
+    for (const std::string& address : addresses) {
+      GrpcChannelOptions channel;
+      channel.address = address;
+      channel.name = read.Text("name");
+      channel.plug = context.plug;
+      make_channels.push_back(
+          [channel](Channel::Listener* listener) { return NewGrpcChannel(channel, listener); });
+    }
+    return std::make_unique<RemoteFilter>(options, context, &ticker_, make_channels);
   }
 
  private:

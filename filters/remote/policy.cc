@@ -1,5 +1,7 @@
 #include "filters/remote/policy.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace weir::filters {
@@ -49,6 +51,10 @@ Verdict FailurePolicy::Apply(Phase phase, orb::Call& call) const {
 std::vector<ParameterInfo> RemoteParameters(ParameterInfo at) {
   return {
       std::move(at),
+      {.name = "spare",
+       .value = "ADDRESS[,ADDRESS...]",
+       .help = "where replicas of the filter are (up to 7), asked in this order while the one at "
+               "`at` is not there"},
       {.name = "name", .value = "NAME", .help = "which filter, where there are several"},
       {.name = "timeout",
        .value = "TIME",
@@ -79,6 +85,37 @@ std::vector<ParameterInfo> RemoteParameters(ParameterInfo at) {
        .otherwise = "1s",
        .help = "how long that is (1ms to 1h)"},
   };
+}
+
+std::vector<std::string> ReadAddresses(std::initializer_list<std::string_view> beginnings,
+                                       ParameterReader* read) {
+  std::vector<std::string> all = {std::string(read->Text("at"))};
+  if (all[0].empty()) read->Fail("at", "it must be an address");
+  if (!read->Has("spare")) return all;
+  const auto begins = [&](std::string_view text) {
+    return beginnings.size() == 0 ||
+           std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) {
+             return StartsWithIgnoreCase(text, beginning);
+           });
+  };
+  const std::string_view spares = read->Text("spare");
+  for (size_t begin = 0; begin <= spares.size();) {
+    size_t end = spares.find(',', begin);
+    while (end != spares.npos && !begins(spares.substr(end + 1))) end = spares.find(',', end + 1);
+    end = std::min(end, spares.size());
+    all.emplace_back(spares.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (all[i].empty()) read->Fail("spare", "an address in it is empty");
+    if (std::find(all.begin(), all.begin() + i, all[i]) != all.begin() + i) {
+      read->Fail("spare", StrCat("'", Escape(all[i]), "' is there already"));
+    }
+  }
+  if (all.size() - 1 > kMostSpares) {
+    read->Fail("spare", StrCat("there may be ", kMostSpares, " addresses at most"));
+  }
+  return all;
 }
 
 RemoteOptions ReadRemoteOptions(ParameterReader* read) {

@@ -5,7 +5,9 @@
 #ifndef WEIR_FILTERS_REMOTE_POLICY_H_
 #define WEIR_FILTERS_REMOTE_POLICY_H_
 
+#include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +37,10 @@ struct PhasePolicy {
   FailurePolicy on_failure;
 };
 
+// Each is a connection that is kept, and one more try for a call that finds none: stops a plug from
+// opening thousands.
+inline constexpr size_t kMostSpares = 7;
+
 struct RemoteOptions {
   PhasePolicy up, down;
   // Calls that wait for this filter at a time; more get the policy at once. Stops a slow filter
@@ -50,7 +56,12 @@ struct RemoteOptions {
 
 // All parameters of a kind of remote filters, as it declares them: `at` is where the filter is.
 std::vector<ParameterInfo> RemoteParameters(ParameterInfo at);
-// Reads those. If that fails, `*read` says why, and the result is not to be used.
+// Reads the parameters `at` and `spare`: where the filter is, then its spares, in order. Each is
+// not empty, none comes twice. `beginnings`, if there are any, say how an address begins: a comma
+// followed by anything else belongs to the address before it.
+std::vector<std::string> ReadAddresses(std::initializer_list<std::string_view> beginnings,
+                                       ParameterReader* read);
+// Reads all others. If that fails, `*read` says why, and the result is not to be used.
 RemoteOptions ReadRemoteOptions(ParameterReader* read);
 
 }  // namespace weir::filters
