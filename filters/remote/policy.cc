@@ -8,6 +8,8 @@ namespace weir::filters {
 namespace {
 
 constexpr std::string_view kAnswer = "answer=";
+constexpr std::string_view kResult = "result:";
+constexpr std::string_view kUser = "user:";
 
 Nanos ReadTime(ParameterReader* read, std::string_view name) {
   return read->Duration(name, kMillisecond, 3600 * kSecond);
@@ -23,28 +25,49 @@ FailurePolicy ReadPolicy(ParameterReader* read, std::string_view name) {
 }  // namespace
 
 absl::StatusOr<FailurePolicy> FailurePolicy::Parse(std::string_view text) {
-  if (text == "open") return FailurePolicy{std::nullopt};
-  if (text == "closed") return FailurePolicy{};
+  FailurePolicy policy;
+  if (text == "open") {
+    policy.kind = Kind::kOpen;
+    return policy;
+  }
+  if (text == "closed") return policy;
   if (text.starts_with(kAnswer)) {
-    const auto id = orb::ExceptionIdFromName(text.substr(kAnswer.size()));
-    if (id.has_value()) return FailurePolicy{id};
+    const std::string_view answer = text.substr(kAnswer.size());
+    const bool result = answer.starts_with(kResult);
+    if (result || answer.starts_with(kUser)) {
+      absl::StatusOr<FixedReply> reply =
+          result ? FixedReply::Result(answer.substr(kResult.size()))
+                 : FixedReply::UserException(answer.substr(kUser.size()));
+      if (!reply.ok()) {
+        return absl::InvalidArgumentError(
+            StrCat("behind ", result ? kResult : kUser, " ", reply.status().message()));
+      }
+      policy.kind = Kind::kReply;
+      policy.reply = *std::move(reply);
+      return policy;
+    }
+    if (const auto id = orb::ExceptionIdFromName(answer); id.has_value()) {
+      policy.exception = *id;
+      return policy;
+    }
   }
   return absl::InvalidArgumentError(
-      "write open (go on without the filter), closed (NO_PERMISSION), or answer=NAME with a system "
-      "exception, as in answer=TRANSIENT");
+      "write open (go on without the filter), closed (NO_PERMISSION), answer=NAME with a system "
+      "exception, as in answer=TRANSIENT, answer=result:HEX, or answer=user:IDL:...");
 }
 
 Verdict FailurePolicy::Apply(Phase phase, orb::Call& call) const {
-  if (!exception.has_value()) return Verdict::kPass;
-  orb::Completion completed = orb::Completion::kNo;
-  if (phase == Phase::kDown) {
-    const orb::ReplyStatus status = call.reply().status;
-    completed =
-        status == orb::ReplyStatus::kNoException || status == orb::ReplyStatus::kUserException
-            ? orb::Completion::kYes
-            : orb::Completion::kMaybe;
+  switch (kind) {
+    case Kind::kOpen:
+      return Verdict::kPass;
+    case Kind::kReply:
+      return reply.SetCopy(phase, &call);
+    case Kind::kException:
+      break;
   }
-  call.SetSystemException({*exception, orb::WeirMinor::kFilterFailed, completed});
+  const orb::Completion completed =
+      phase == Phase::kUp ? orb::Completion::kNo : CompletionInPlaceOf(call.reply());
+  call.SetSystemException({exception, orb::WeirMinor::kFilterFailed, completed});
   return phase == Phase::kUp ? Verdict::kBounce : Verdict::kRaise;
 }
 
@@ -64,12 +87,13 @@ std::vector<ParameterInfo> RemoteParameters(ParameterInfo at) {
        .value = "TIME",
        .help = "the same for replies; as timeout if not set"},
       {.name = "on-failure",
-       .value = "open|closed|answer=EXCEPTION",
+       .value = "open|closed|answer=ANSWER",
        .otherwise = "closed",
        .help = "what a call gets if there is no answer, or no filter: open, it goes on; closed, "
-               "NO_PERMISSION; or another system exception"},
+               "NO_PERMISSION; answer=NAME, another system exception; answer=result:HEX or "
+               "answer=user:IDL:..., as `replace` takes them"},
       {.name = "on-failure.down",
-       .value = "open|closed|answer=EXCEPTION",
+       .value = "open|closed|answer=ANSWER",
        .help = "the same for replies; as on-failure if not set"},
       {.name = "max-waiting",
        .value = "N",
@@ -93,7 +117,7 @@ std::vector<std::string> ReadAddresses(std::initializer_list<std::string_view> b
   if (all[0].empty()) read->Fail("at", "it must be an address");
   if (!read->Has("spare")) return all;
   const auto begins = [&](std::string_view text) {
-    return beginnings.size() == 0 ||
+    return text.empty() || beginnings.size() == 0 ||
            std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) {
              return StartsWithIgnoreCase(text, beginning);
            });

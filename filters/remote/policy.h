@@ -5,8 +5,8 @@
 #ifndef WEIR_FILTERS_REMOTE_POLICY_H_
 #define WEIR_FILTERS_REMOTE_POLICY_H_
 
+#include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "filters/filter.h"
+#include "filters/fixed_reply.h"
 #include "filters/parameters.h"
 #include "orb/core/system_exception.h"
 
@@ -21,13 +22,21 @@ namespace weir::filters {
 
 // What a call gets in place of a verdict.
 struct FailurePolicy {
-  // Not set: OPEN, the call goes on as if the filter had passed it. Otherwise the caller gets this.
-  std::optional<orb::ExceptionId> exception = orb::ExceptionId::kNoPermission;
+  enum class Kind : uint8_t {
+    kOpen,       // the call goes on as if the filter had passed it
+    kException,  // a system exception
+    kReply,      // a result or a user exception
+  };
+  Kind kind = Kind::kException;
+  orb::ExceptionId exception = orb::ExceptionId::kNoPermission;
+  FixedReply reply;
 
-  // "open", "closed" (NO_PERMISSION), or "answer=TRANSIENT", any system exception.
+  // "open"; "closed" (NO_PERMISSION); "answer=TRANSIENT", any system exception;
+  // "answer=result:..." and "answer=user:...", as FixedReply has them.
   static absl::StatusOr<FailurePolicy> Parse(std::string_view text);
 
-  // Makes the policy's verdict of the call. `executed` says what a down phase knows of the servant.
+  // Makes the policy's verdict of the call. A system exception's completion status is what the
+  // phase knows of the servant.
   Verdict Apply(Phase phase, orb::Call& call) const;
 };
 
