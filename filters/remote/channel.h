@@ -42,8 +42,10 @@ struct Answer {
   std::optional<std::string> operation;
   std::optional<std::vector<std::pair<uint32_t, std::string>>> contexts;
   orb::SystemException exception;
+  // exception.completed is not said: it is what the phase knows of the servant.
+  bool completed_unset = false;
   std::string failure;   // English, for the log
-  std::string redirect;  // the object key to go to
+  std::string redirect;  // the object key to go to; up only
 };
 
 // One question that is being put. Views are valid during Channel::Ask only.

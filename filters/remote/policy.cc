@@ -11,8 +11,11 @@ constexpr std::string_view kAnswer = "answer=";
 constexpr std::string_view kResult = "result:";
 constexpr std::string_view kUser = "user:";
 
+constexpr Nanos kLeastTime = kMillisecond;
+constexpr Nanos kMostTime = 3600 * kSecond;
+
 Nanos ReadTime(ParameterReader* read, std::string_view name) {
-  return read->Duration(name, kMillisecond, 3600 * kSecond);
+  return read->Duration(name, kLeastTime, kMostTime);
 }
 
 FailurePolicy ReadPolicy(ParameterReader* read, std::string_view name) {
@@ -71,6 +74,32 @@ Verdict FailurePolicy::Apply(Phase phase, orb::Call& call) const {
   return phase == Phase::kUp ? Verdict::kBounce : Verdict::kRaise;
 }
 
+absl::StatusOr<PhaseOptions> Parse(const DeclaredPolicy& declared) {
+  PhaseOptions options;
+  if (declared.timeout != 0) {
+    if (declared.timeout < kLeastTime || declared.timeout > kMostTime) {
+      return absl::InvalidArgumentError("a timeout must be from 1ms to 1h");
+    }
+    options.timeout = declared.timeout;
+  }
+  if (!declared.on_failure.empty()) {
+    absl::StatusOr<FailurePolicy> policy = FailurePolicy::Parse(declared.on_failure);
+    if (!policy.ok()) return policy.status();
+    options.on_failure = *std::move(policy);
+  }
+  return options;
+}
+
+PhasePolicy RemoteOptions::PolicyOf(Phase phase, const PhaseOptions& declared) const {
+  PhasePolicy policy;
+  const PhaseOptions& plug = phase == Phase::kUp ? up : down;
+  for (const PhaseOptions* says : {&declared, &plug}) {
+    if (says->timeout.has_value()) policy.timeout = *says->timeout;
+    if (says->on_failure.has_value()) policy.on_failure = *says->on_failure;
+  }
+  return policy;
+}
+
 std::vector<ParameterInfo> RemoteParameters(ParameterInfo at) {
   return {
       std::move(at),
@@ -82,7 +111,8 @@ std::vector<ParameterInfo> RemoteParameters(ParameterInfo at) {
       {.name = "timeout",
        .value = "TIME",
        .otherwise = "1s",
-       .help = "how long an answer may take (1ms to 1h)"},
+       .help = "how long an answer may take (1ms to 1h); not set, the filter may declare another "
+               "default, as for on-failure"},
       {.name = "timeout.down",
        .value = "TIME",
        .help = "the same for replies; as timeout if not set"},
@@ -144,7 +174,8 @@ std::vector<std::string> ReadAddresses(std::initializer_list<std::string_view> b
 
 RemoteOptions ReadRemoteOptions(ParameterReader* read) {
   RemoteOptions options;
-  options.up = {ReadTime(read, "timeout"), ReadPolicy(read, "on-failure")};
+  if (read->Has("timeout")) options.up.timeout = ReadTime(read, "timeout");
+  if (read->Has("on-failure")) options.up.on_failure = ReadPolicy(read, "on-failure");
   options.down = options.up;
   if (read->Has("timeout.down")) options.down.timeout = ReadTime(read, "timeout.down");
   if (read->Has("on-failure.down")) options.down.on_failure = ReadPolicy(read, "on-failure.down");

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,18 +41,26 @@ struct FailurePolicy {
   Verdict Apply(Phase phase, orb::Call& call) const;
 };
 
-// The ladder of one plug and phase: the timeout first.
+// The ladder of one plug and phase: the timeout first. These are what holds if nobody says more.
 struct PhasePolicy {
   Nanos timeout = kSecond;
   FailurePolicy on_failure;
 };
+
+// What somebody says of it.
+struct PhaseOptions {
+  std::optional<Nanos> timeout;
+  std::optional<FailurePolicy> on_failure;
+};
+// What a filter says. INVALID_ARGUMENT if a plug could not say so.
+absl::StatusOr<PhaseOptions> Parse(const DeclaredPolicy& declared);
 
 // Each is a connection that is kept, and one more try for a call that finds none: stops a plug from
 // opening thousands.
 inline constexpr size_t kMostSpares = 7;
 
 struct RemoteOptions {
-  PhasePolicy up, down;
+  PhaseOptions up, down;  // what the plug says
   // Calls that wait for this filter at a time; more get the policy at once. Stops a slow filter
   // from piling up the calls of a fast client.
   int max_waiting = 10'000;
@@ -60,7 +69,9 @@ struct RemoteOptions {
   int breaker = 5;
   Nanos breaker_pause = kSecond;
 
-  const PhasePolicy& of(Phase phase) const { return phase == Phase::kUp ? up : down; }
+  // What holds for a method: what the plug says, else what the method has declared, else what holds
+  // without either.
+  PhasePolicy PolicyOf(Phase phase, const PhaseOptions& declared) const;
 };
 
 // All parameters of a kind of remote filters, as it declares them: `at` is where the filter is.

@@ -78,12 +78,29 @@ RemoteFilter::~RemoteFilter() {
   for (const auto& replica : replicas_) replica->channel.reset();
 }
 
-RemoteFilter::Offer RemoteFilter::FindOffer(const std::vector<MethodInfo>& described,
-                                            const Method& method) {
-  for (const MethodInfo& m : described) {
-    if (m.phase == method.phase && m.name == method.name) return {true, m.reads, m.changes};
+RemoteFilter::Offer RemoteFilter::FindOffer(const Replica& replica, const Method& method) {
+  for (const MethodInfo& m : replica.described) {
+    if (m.phase != method.phase || m.name != method.name) continue;
+    absl::StatusOr<PhaseOptions> policy = Parse(m.policy);
+    if (!policy.ok()) {
+      Log(replica, LogLevel::kError, "filter_declares_bad_policy",
+          StrCat(PhaseName(m.phase), " ", m.name, ": ", policy.status().message()));
+      policy = PhaseOptions();
+    }
+    return {true, m.reads, m.changes, *std::move(policy)};
   }
   return {};
+}
+
+void RemoteFilter::SetPolicy(size_t method) {
+  PhaseOptions declared;
+  for (const auto& replica : replicas_) {
+    if (!replica->offers[method].there) continue;
+    declared = replica->offers[method].policy;
+    break;
+  }
+  Method& m = methods_[method];
+  m.policy = std::make_shared<const PhasePolicy>(options_.PolicyOf(m.phase, declared));
 }
 
 absl::StatusOr<int> RemoteFilter::MethodIndex(Phase phase, std::string_view name) {
@@ -92,11 +109,11 @@ absl::StatusOr<int> RemoteFilter::MethodIndex(Phase phase, std::string_view name
   for (size_t i = 0; i < methods_.size(); ++i) {
     if (methods_[i].phase == phase && methods_[i].name == name) return static_cast<int>(i);
   }
-  Method method{std::string(name), phase};
+  Method method{std::string(name), phase, nullptr};
   std::vector<Offer> offers;
   bool there = false;
   for (const auto& replica : replicas_) {
-    offers.push_back(FindOffer(replica->described, method));
+    offers.push_back(FindOffer(*replica, method));
     there = there || offers.back().there;
   }
   // A spare may be known while the filter that it stands for is not.
@@ -113,6 +130,7 @@ absl::StatusOr<int> RemoteFilter::MethodIndex(Phase phase, std::string_view name
   }
   methods_.push_back(std::move(method));
   for (const auto& replica : replicas_) replica->offers.push_back(offers[replica->index]);
+  SetPolicy(methods_.size() - 1);
   return static_cast<int>(methods_.size() - 1);
 }
 
@@ -149,7 +167,11 @@ void RemoteFilter::Start(Phase phase, int method, Suspension call) {
   waiting.call = std::move(call);
   waiting.phase = phase;
   waiting.method = method;
-  waiting.deadline = now + options_.of(phase).timeout;
+  {
+    MutexLock lock(&mu_);
+    waiting.policy = methods_[method].policy;
+  }
+  waiting.deadline = now + waiting.policy->timeout;
   Ask(std::move(waiting), now);
 }
 
@@ -224,7 +246,7 @@ void RemoteFilter::LetGo() {
 void RemoteFilter::TakePolicy(Count reason, StepOutcome why, Waiting waiting) {
   Add(reason);
   Add(kPolicy);
-  const Verdict verdict = options_.of(waiting.phase).on_failure.Apply(waiting.phase, *waiting.call);
+  const Verdict verdict = waiting.policy->on_failure.Apply(waiting.phase, *waiting.call);
   waiting.call.ResumeByPolicy(verdict, why);
 }
 
@@ -293,7 +315,8 @@ void RemoteFilter::Connected(Replica* replica, std::vector<MethodInfo> methods) 
     replica->attempts_failed = 0;
     replica->breaker.Close();
     for (size_t i = 0; i < methods_.size(); ++i) {
-      replica->offers[i] = FindOffer(replica->described, methods_[i]);
+      replica->offers[i] = FindOffer(*replica, methods_[i]);
+      SetPolicy(i);
       if (!replica->offers[i].there) {
         Log(*replica, LogLevel::kError, "filter_lacks_method",
             StrCat(PhaseName(methods_[i].phase), " ", methods_[i].name));

@@ -65,18 +65,21 @@ class RemoteFilter : public Filter {
   struct Method {
     std::string name;
     Phase phase;
+    std::shared_ptr<const PhasePolicy> policy;  // what holds for it now
   };
   // What a replica has said of a method.
   struct Offer {
     bool there = false;
     Reads reads = Reads::kHeader;
     bool changes = false;
+    PhaseOptions policy;  // remembered while the replica is away
   };
   class Replica;
   struct Waiting {
     Suspension call;
     Phase phase = Phase::kUp;
     int method = 0;
+    std::shared_ptr<const PhasePolicy> policy;  // what held when it came
     Nanos deadline = 0;
     uint32_t tried = 0;  // replicas, as bits
     bool lost = false;   // the connection to one that was asked broke
@@ -109,8 +112,10 @@ class RemoteFilter : public Filter {
   // Counts the reason, and lets the call go on with the policy's verdict. `why` is for the gate.
   void TakePolicy(Count reason, StepOutcome why, Waiting waiting);
   void Tick();
-  // The replica has described itself, or is not known to have the method.
-  static Offer FindOffer(const std::vector<MethodInfo>& described, const Method& method);
+  // What the replica has said of the method. A policy that makes no sense is logged and left out.
+  Offer FindOffer(const Replica& replica, const Method& method);
+  // Finds what holds for the method: the first replica that has it speaks for all.
+  void SetPolicy(size_t method) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Add(Count count, uint64_t n = 1) { counts_[count].fetch_add(n, std::memory_order_relaxed); }
   void Log(const Replica& replica, LogLevel level, std::string_view event, std::string_view why);
 
