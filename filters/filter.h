@@ -77,7 +77,9 @@ class Filter {
   virtual void StartUp(int method, Suspension call) { call.Resume(Up(method, *call)); }
   virtual void StartDown(int method, Suspension call) { call.Resume(Down(method, *call)); }
 
-  // The node ends: fails all calls that wait, before it returns. For asynchronous filters.
+  // The node ends: fails all calls that wait, before it returns. For asynchronous filters. Calls
+  // that are neither let go nor answered within OrbOptions::let_go are abandoned: the filter may
+  // still look at them, but nothing comes of it.
   virtual void LetGo() {}
 
   // Of filters whose kind describes_itself(): a number for the method, by which it is then called.

@@ -22,6 +22,8 @@
 
 #include "base/clock.h"
 #include "base/logger.h"
+#include "base/mutex.h"
+#include "filters/resume_desk.h"
 #include "filters/snapshot.h"
 #include "filters/snapshot_holder.h"
 #include "filters/tracer.h"
@@ -33,12 +35,15 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
  public:
   // All must outlive the gate.
   FilterGate(const Clock* clock, Logger* logger, Tracer* tracer)
-      : clock_(clock), logger_(logger), tracer_(tracer) {}
+      : clock_(clock), logger_(logger), tracer_(tracer), desk_(new ResumeDesk(this)) {}
+  // Calls that filters still have are abandoned.
+  ~FilterGate() override;
 
   Outcome Up(orb::Call& call) override;
   Outcome Down(orb::Call& call) override;
   void Release(orb::Call& call) override;
   size_t LetGo() override;
+  size_t Abandon() override;
 
   // For calls that begin from now on.
   void Publish(std::shared_ptr<const Snapshot> snapshot);
@@ -85,6 +90,9 @@ class FilterGate : public orb::Gate, private Suspension::Resumer {
   SnapshotHolder holder_;
   // Calls in filters' hands, and those that are being resumed.
   std::atomic<size_t> suspended_{0};
+  // Where calls that are suspended from now on come back.
+  Mutex desk_mu_;
+  ResumeDesk* desk_ ABSL_GUARDED_BY(desk_mu_);
 };
 
 }  // namespace weir::filters

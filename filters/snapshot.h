@@ -48,6 +48,8 @@ struct PluggedFilter {
   std::array<Histogram, 2> took;
   // For the log, which does not tell of each.
   std::atomic<uint64_t> failures{0};
+  // Calls that the filter has suspended.
+  std::atomic<uint64_t> holds{0};
 
   std::unique_ptr<Filter> filter;
 
