@@ -33,6 +33,13 @@ std::string_view PhaseName(Phase phase);
 // What a filter method reads of a call, so that no more than that is ever sent to a remote one.
 enum class Reads : uint8_t { kNothing, kHeader, kBody };
 
+// What calls get that a filter in another process does not answer, as it declares it itself; its
+// plug may say otherwise.
+struct DeclaredPolicy {
+  Nanos timeout = 0;       // 0: not said
+  std::string on_failure;  // as plugs write it: "open"; empty: not said
+};
+
 // One filter method, as a filter declares it.
 struct MethodInfo {
   std::string name;  // "count"
@@ -41,6 +48,7 @@ struct MethodInfo {
   bool changes = false;  // may change what it passes
   bool timed = false;    // needs call.gate_state().began; without, the clock is not read
   std::string help;      // one line
+  DeclaredPolicy policy;
 };
 
 // Counters that a filter offers to `weir list`: rows of (operation, name, value).
@@ -69,7 +77,9 @@ class Filter {
   virtual void StartUp(int method, Suspension call) { call.Resume(Up(method, *call)); }
   virtual void StartDown(int method, Suspension call) { call.Resume(Down(method, *call)); }
 
-  // The node ends: fails all calls that wait, before it returns. For asynchronous filters.
+  // The node ends: fails all calls that wait, before it returns. For asynchronous filters. Calls
+  // that are neither let go nor answered within OrbOptions::let_go are abandoned: the filter may
+  // still look at them, but nothing comes of it.
   virtual void LetGo() {}
 
   // Of filters whose kind describes_itself(): a number for the method, by which it is then called.

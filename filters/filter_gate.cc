@@ -42,11 +42,13 @@ using Redirects = std::vector<RedirectedFrom>;
 // GateState::own.
 using OwnChains = std::vector<std::unique_ptr<const Chain>>;
 
-// The step that has suspended the call's phase.
+// The step that has suspended the call's phase, which comes back now.
 const Step& SuspendedAt(orb::Call& call) {
   const orb::GateState& state = call.gate_state();
   const Chain& chain = *static_cast<const Chain*>(state.chain);
-  return (state.down ? chain.down : chain.up)[state.next - 1];
+  const Step& step = (state.down ? chain.down : chain.up)[state.next - 1];
+  step.plugged->holds.fetch_sub(1, std::memory_order_relaxed);
+  return step;
 }
 
 }  // namespace
@@ -291,11 +293,18 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
   call.gate_state().down = phase == Phase::kDown;
   suspended_.fetch_add(1, std::memory_order_relaxed);
   const orb::FilterScope filter(call.gate_state().nesting + 1, /*holds_call=*/false);
+  step.plugged->holds.fetch_add(1, std::memory_order_relaxed);
+  ResumeDesk* desk;
+  {
+    MutexLock lock(&desk_mu_);
+    desk = desk_;
+    desk->Expect();
+  }
   try {
     if (phase == Phase::kUp) {
-      step.filter->StartUp(step.method, Suspension(this, &call));
+      step.filter->StartUp(step.method, Suspension(desk, &call));
     } else {
-      step.filter->StartDown(step.method, Suspension(this, &call));
+      step.filter->StartDown(step.method, Suspension(desk, &call));
     }
   } catch (...) {
     // The suspension went with the exception, and has failed the call.
@@ -371,6 +380,36 @@ void FilterGate::Tick(Nanos now) {
   for (const auto& snapshot : holder_.All()) {
     if (InterfaceMemory* const memory = snapshot->interface_memory()) memory->CheckDeadlines(now);
   }
+}
+
+size_t FilterGate::Abandon() {
+  auto* desk = new ResumeDesk(this);
+  {
+    MutexLock lock(&desk_mu_);
+    std::swap(desk, desk_);
+  }
+  const size_t calls = desk->Close();
+  desk->Unref();
+  if (calls == 0) return 0;
+  holder_.Abandon();
+  suspended_.fetch_sub(calls, std::memory_order_relaxed);
+  for (const auto& snapshot : holder_.All()) {
+    for (const auto& [name, plugged] : snapshot->filters()) {
+      const uint64_t holds = plugged->holds.exchange(0, std::memory_order_relaxed);
+      if (holds == 0) continue;
+      LogLine line("calls_abandoned");
+      line.Add("plug", name);
+      line.Add("calls", holds);
+      logger_->Log(LogLevel::kError, line.view());
+    }
+  }
+  return calls;
+}
+
+FilterGate::~FilterGate() {
+  MutexLock lock(&desk_mu_);
+  desk_->Close();
+  desk_->Unref();
 }
 
 void FilterGate::Release(orb::Call& call) {

@@ -25,7 +25,9 @@
 
 #include "base/clock.h"
 #include "base/logger.h"
+#include "base/mutex.h"
 #include "filters/interface_memory.h"
+#include "filters/resume_desk.h"
 #include "filters/snapshot.h"
 #include "filters/snapshot_holder.h"
 #include "filters/tracer.h"
@@ -39,13 +41,20 @@ class FilterGate : public orb::Gate,
  public:
   // All must outlive the gate.
   FilterGate(const Clock* clock, Logger* logger, Tracer* tracer)
-      : clock_(clock), logger_(logger), tracer_(tracer), now_(clock->Now()) {}
+      : clock_(clock),
+        logger_(logger),
+        tracer_(tracer),
+        now_(clock->Now()),
+        desk_(new ResumeDesk(this)) {}
+  // Calls that filters still have are abandoned.
+  ~FilterGate() override;
 
   Outcome Up(orb::Call& call) override;
   Outcome Down(orb::Call& call) override;
   void Release(orb::Call& call) override;
   size_t LetGo() override;
   void Tick(Nanos now) override;
+  size_t Abandon() override;
 
   // For calls that begin from now on.
   void Publish(std::shared_ptr<const Snapshot> snapshot);
@@ -108,6 +117,9 @@ class FilterGate : public orb::Gate,
   std::atomic<uint64_t> loops_{0};
   // Of these, the ones that wait until interfaces are known.
   std::atomic<size_t> learning_{0};
+  // Where calls that are suspended from now on come back.
+  Mutex desk_mu_;
+  ResumeDesk* desk_ ABSL_GUARDED_BY(desk_mu_);
 };
 
 }  // namespace weir::filters

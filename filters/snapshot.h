@@ -53,6 +53,8 @@ struct PluggedFilter {
   // Calls that failed because it could not be learned whether their object is of the interface that
   // the plug is on.
   std::atomic<uint64_t> undecided{0};
+  // Calls that the filter has suspended.
+  std::atomic<uint64_t> holds{0};
 
   std::unique_ptr<Filter> filter;
 

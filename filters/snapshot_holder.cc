@@ -63,7 +63,7 @@ SnapshotHolder::SnapshotHolder() : current_(new Node(std::make_shared<const Snap
 SnapshotHolder::~SnapshotHolder() {
   Publish(nullptr);
   [[maybe_unused]] const size_t users = Reclaim();
-  assert(users == 0 && "a call outlives the registry");
+  assert((users == 0 || abandoned_) && "a call outlives the registry");
   delete current_.load(std::memory_order_relaxed);
 }
 

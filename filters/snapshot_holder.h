@@ -11,7 +11,7 @@
 // thread, so two threads rarely meet and threads may come and go as they like.
 //
 // Thread safety: safe for concurrent use; the destructor requires that nobody else uses it and that
-// no reference is left.
+// no reference is left, but for abandoned ones.
 
 #ifndef WEIR_FILTERS_SNAPSHOT_HOLDER_H_
 #define WEIR_FILTERS_SNAPSHOT_HOLDER_H_
@@ -64,6 +64,10 @@ class SnapshotHolder {
   // Frees replaced snapshots that nobody uses any more; returns how many calls hold the others.
   size_t Reclaim();
 
+  // Some calls will never give their references back: what they hold goes with this object all the
+  // same, and they must not be touched any more.
+  void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
+
   // The current snapshot and those that are still used.
   std::vector<std::shared_ptr<const Snapshot>> All();
 
@@ -82,6 +86,7 @@ class SnapshotHolder {
 
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<Node*> current_;
+  std::atomic<bool> abandoned_{false};
 
   Mutex mu_;
   std::vector<std::unique_ptr<Node>> replaced_ ABSL_GUARDED_BY(mu_);

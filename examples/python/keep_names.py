@@ -42,6 +42,8 @@ class Reader:
 
 class KeepNames(weir_filter.Filter):
     help = "Refuses to unbind names that begin with a prefix."
+    timeout_ms = 500
+    on_failure = "closed"  # what is to be kept is kept while nobody looks
     methods = [("check", weir_filter.UP, weir_filter.BODY, False, "refuses to unbind kept names")]
 
     def __init__(self, prefix):

@@ -18,10 +18,16 @@ BODY = v1.READS_BODY
 
 
 class Filter:
-    """One filter. `methods` lists what it offers: (name, phase, reads, changes, help)."""
+    """One filter. `methods` lists what it offers: (name, phase, reads, changes, help).
+
+    `timeout_ms` and `on_failure` ("open", "closed", "answer=TRANSIENT"...) are what calls get that it
+    does not answer, where the plug does not say otherwise.
+    """
 
     methods = []
     help = ""
+    timeout_ms = 0  # not said
+    on_failure = ""  # not said
 
     def judge(self, question):
         """Returns pass_(), or what bounces the call. May take its time; runs on several threads."""
@@ -41,8 +47,11 @@ def result(body):
     return v1.Answer(result=body)
 
 
-def system_exception(name, minor=0, completed=v1.SystemException.COMPLETED_NO):
-    """Bounces a request, or replaces a reply: system_exception("NO_PERMISSION")."""
+def system_exception(name, minor=0, completed=None):
+    """Bounces a request, or replaces a reply: system_exception("NO_PERMISSION").
+
+    `completed`, a v1.SystemException.COMPLETED_..., is what the node knows if it is not given.
+    """
     return v1.Answer(
         system_exception=v1.SystemException(name=name, minor=minor, completed=completed))
 
@@ -80,7 +89,9 @@ class _Service(grpc.GenericRpcHandler):
         found = self._find(request.name, context)
         response = v1.DescribeResponse(help=found.help)
         for name, phase, reads, changes, text in found.methods:
-            response.methods.add(name=name, phase=phase, reads=reads, changes=changes, help=text)
+            response.methods.add(
+                name=name, phase=phase, reads=reads, changes=changes, help=text,
+                default_policy=v1.Policy(timeout_ms=found.timeout_ms, on_failure=found.on_failure))
         return response
 
     def _judge(self, questions, context):
@@ -106,7 +117,9 @@ def serve(filters, address, threads=16):
         filters = {"": filters}
     # Bodies may be large; gRPC would end the stream at 4 MiB, and with it fail every waiting call.
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=threads),
-                         options=[("grpc.max_receive_message_length", -1)])
+                         options=[("grpc.max_receive_message_length", -1),
+                                  # Nodes may ask for signs of life (keepalive=) as often as 1 s.
+                                  ("grpc.http2.min_ping_interval_without_data_ms", 500)])
     server.add_generic_rpc_handlers((_Service(filters),))
     if server.add_insecure_port(address) == 0 and not address.startswith("unix:"):
         raise OSError("cannot listen on " + address)

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 
+#include "filters/fixed_reply.h"  // CompletionInPlaceOf
 #include "orb/cdr/encoder.h"
 #include "orb/core/call.h"
 #include "orb/core/system_exception.h"
@@ -35,14 +36,6 @@ class FixedException {
  private:
   std::array<cdr::ByteBuffer, 3> encoded_;  // by completion status
 };
-
-// Whether the servant did its work, for an exception that takes the place of its `reply`.
-inline orb::Completion CompletionInPlaceOf(const orb::Reply& reply) {
-  return reply.status == orb::ReplyStatus::kNoException ||
-                 reply.status == orb::ReplyStatus::kUserException
-             ? orb::Completion::kYes
-             : orb::Completion::kMaybe;
-}
 
 }  // namespace weir::filters
 

@@ -1,51 +1,25 @@
 #include "filters/builtin/replace.h"
 
-#include <optional>
 #include <string>
+#include <utility>
 
+#include "base/strings.h"
 #include "filters/builtin/fixed_exception.h"
+#include "filters/fixed_reply.h"
 #include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {
 
-// Octets of a result.
-constexpr size_t kMaxResult = 64 * 1024;
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::optional<std::string> ParseHex(std::string_view text) {
-  if (text.size() % 2 != 0 || text.size() / 2 > kMaxResult) return std::nullopt;
-  std::string octets;
-  octets.reserve(text.size() / 2);
-  for (size_t i = 0; i < text.size(); i += 2) {
-    const int high = HexDigit(text[i]), low = HexDigit(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    octets += static_cast<char>(high * 16 + low);
-  }
-  return octets;
-}
-
-class ResultFilter : public Filter {
+class ReplyFilter : public Filter {
  public:
-  explicit ResultFilter(std::string result) : result_(std::move(result)) {}
+  explicit ReplyFilter(FixedReply reply) : reply_(std::move(reply)) {}
 
-  Verdict Up(int, orb::Call& call) override {
-    call.SetBorrowedBody(orb::ReplyStatus::kNoException, result_);
-    return Verdict::kBounce;
-  }
-  Verdict Down(int, orb::Call& call) override {
-    call.SetBorrowedBody(orb::ReplyStatus::kNoException, result_);
-    return Verdict::kPass;
-  }
+  Verdict Up(int, orb::Call& call) override { return reply_.Set(Phase::kUp, &call); }
+  Verdict Down(int, orb::Call& call) override { return reply_.Set(Phase::kDown, &call); }
 
  private:
-  const std::string result_;
+  const FixedReply reply_;
 };
 
 class ExceptionFilter : public Filter {
@@ -69,9 +43,10 @@ class ReplaceKind : public FilterKind {
  public:
   std::string_view name() const override { return "replace"; }
   std::string_view help() const override {
-    return "Answers with a fixed result or system exception, in the servant's place or in place of "
-           "its reply. Set one of result and exception. Nothing checks that a result fits the "
-           "operation.";
+    return "Answers with a fixed result, user exception or system exception, in the servant's "
+           "place "
+           "or in place of its reply. Set one of result, user and exception. Nothing checks that "
+           "a result or a user exception fits the operation.";
   }
   absl::Span<const MethodInfo> methods() const override { return methods_; }
   absl::Span<const ParameterInfo> parameters() const override { return parameters_; }
@@ -79,10 +54,11 @@ class ReplaceKind : public FilterKind {
   absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
                                               const FilterContext&) const override {
     ParameterReader read(*this, parameters);
-    if (read.Has("result") == read.Has("exception")) {
+    const bool user = read.Has("user");
+    if (read.Has("result") + user + read.Has("exception") != 1) {
       read.Fail(
-          "filter 'replace' needs one of the parameters 'result' and 'exception', and not "
-          "both");
+          "filter 'replace' needs one of the parameters 'result', 'user' and 'exception', and "
+          "no more");
     }
     if (!read.ok()) return read.status();
     if (read.Has("exception")) {
@@ -90,13 +66,13 @@ class ReplaceKind : public FilterKind {
       if (!read.ok()) return read.status();
       return std::make_unique<ExceptionFilter>(exception);
     }
-    std::optional<std::string> result = ParseHex(read.Text("result"));
-    if (!result.has_value()) {
-      read.Fail("result",
-                "it must be at most 65536 octets of two hexadecimal digits each, such as 01000000");
+    absl::StatusOr<FixedReply> reply = user ? FixedReply::UserException(read.Text("user"))
+                                            : FixedReply::Result(read.Text("result"));
+    if (!reply.ok()) {
+      read.Fail(user ? "user" : "result", ToStd(reply.status().message()));
       return read.status();
     }
-    return std::make_unique<ResultFilter>(*std::move(result));
+    return std::make_unique<ReplyFilter>(*std::move(reply));
   }
 
  private:
@@ -113,10 +89,14 @@ class ReplaceKind : public FilterKind {
   };
   const std::vector<ParameterInfo> parameters_ = {
       {.name = "result",
-       .value = "HEX",
+       .value = std::string(FixedReply::kResultForm),
        .example = "01000000",
-       .help = "the reply's body: CDR in this machine's byte order, aligned from position 0; "
-               "empty for an operation without a result"},
+       .help = "the reply's body: CDR, aligned from position 0, in this machine's byte order if it "
+               "does not say which; empty for an operation without a result"},
+      {.name = "user",
+       .value = std::string(FixedReply::kUserExceptionForm),
+       .help = "the user exception that the caller gets: its repository id, or if it has members "
+               "the octets of its body"},
       {.name = "exception", .value = "NAME", .help = "the system exception that the caller gets"},
   };
 };

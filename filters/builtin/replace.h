@@ -1,10 +1,10 @@
 // Answers with a fixed reply: the up method `replace` in the servant's place, the down method
 // `replace_reply` in place of the reply that the servant gave.
 //
-// One of two parameters says what that is. `result`: the body of a NO_EXCEPTION reply as CDR in
-// hexadecimal, in this machine's byte order (little endian on x86-64) and aligned from position 0;
-// empty for an operation without a result. `exception`: the name of a system exception, with the
-// minor code kDenied and the completion status that is true.
+// One of three parameters says what that is. `result`: the body of a NO_EXCEPTION reply as CDR in
+// hexadecimal (filters/fixed_reply.h), aligned from position 0; empty for an operation without a
+// result. `user`: a user exception, by its repository id or as a body. `exception`: the name of a
+// system exception, with the minor code kDenied and the completion status that is true.
 //
 // Nothing checks that a result fits the operation: callers that expect another type get MARSHAL, or
 // nonsense.

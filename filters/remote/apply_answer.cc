@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "filters/fixed_reply.h"
+
 namespace weir::filters {
 namespace {
 
@@ -77,6 +79,9 @@ Verdict ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call
       return Verdict::kRedirect;
     case Answer::Kind::kSystemException:
     case Answer::Kind::kFailure:
+      if (answer.completed_unset) {
+        answer.exception.completed = up ? orb::Completion::kNo : CompletionInPlaceOf(call->reply());
+      }
       call->SetSystemException(answer.exception);
       break;
   }

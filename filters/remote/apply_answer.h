@@ -11,7 +11,7 @@
 namespace weir::filters {
 
 // Puts what the answer says into the call, which keeps it. `*refused` is set if the answer changes
-// something and `may_change` is false; the call then passes as it is.
+// something and `may_change` is false, or if it redirects a reply; the call then passes as it is.
 // REQUIRES: `answer` is no failure.
 Verdict ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call, bool* refused);
 

@@ -42,8 +42,10 @@ struct Answer {
   std::optional<std::string> operation;
   std::optional<std::vector<std::pair<uint32_t, std::string>>> contexts;
   orb::SystemException exception;
+  // exception.completed is not said: it is what the phase knows of the servant.
+  bool completed_unset = false;
   std::string failure;   // English, for the log
-  std::string redirect;  // the object key to go to
+  std::string redirect;  // the object key to go to; up only
 };
 
 // One question that is being put. Views are valid during Channel::Ask only.
@@ -53,6 +55,7 @@ struct Question {
   Phase phase = Phase::kUp;
   Reads reads = Reads::kHeader;
   const orb::Call* call = nullptr;
+  Nanos deadline = kNoDeadline;  // when the asker stops waiting
 };
 
 // Thread safety: safe for concurrent use.
@@ -63,6 +66,8 @@ class Channel {
    public:
     virtual void Connected(std::vector<MethodInfo> methods) = 0;
     virtual void Answered(uint64_t ticket, Answer answer) = 0;
+    // This one question will not be answered.
+    virtual void Unanswered(uint64_t ticket) = 0;
     // Whatever was asked and not answered will not be. `why` is English, for the log.
     virtual void Disconnected(std::string_view why) = 0;
     // An attempt to connect has failed.

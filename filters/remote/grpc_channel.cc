@@ -64,6 +64,9 @@ class GrpcChannel : public Channel {
     set_ms(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, options_.least_pause);
     set_ms(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, options_.least_pause);
     set_ms(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, options_.most_pause);
+    set_ms(GRPC_ARG_KEEPALIVE_TIME_MS, options_.keepalive);
+    set_ms(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, options_.keepalive_timeout);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as many as it takes
     arguments.SetMaxReceiveMessageSize(options_.max_answer_bytes);
     arguments.SetMaxSendMessageSize(-1);
     // A connection of its own, not one that the process shares by address.

@@ -20,6 +20,12 @@ struct GrpcChannelOptions {
   Nanos least_pause = 50 * kMillisecond;
   Nanos most_pause = 2 * kSecond;
   Nanos connect_timeout = 2 * kSecond;
+  // After so much silence the other side is asked for a sign of life, for which it has so much
+  // time. Otherwise nobody would notice that its host is gone before there are questions. Servers
+  // that do not permit it more often than every 5 minutes, as gRPC's do by default, end the
+  // connection.
+  Nanos keepalive = 360 * kSecond;
+  Nanos keepalive_timeout = 20 * kSecond;
   // Questions that are queued while the other side does not take them; more are not put. Stops a
   // process that hangs from filling our memory.
   size_t max_queued_bytes = 64 * 1024 * 1024;

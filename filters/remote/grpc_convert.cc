@@ -97,6 +97,7 @@ Answer FromProto(v1::Answer answer) {
     case v1::Answer::kSystemException:
       result.kind = Answer::Kind::kSystemException;
       result.exception = TakeException(answer.system_exception());
+      result.completed_unset = !answer.system_exception().has_completed();
       return result;
     case v1::Answer::kRedirect:
       result.kind = Answer::Kind::kRedirect;
@@ -126,6 +127,7 @@ std::vector<MethodInfo> FromProto(const v1::DescribeResponse& description) {
                                                  : Reads::kBody;
     info.changes = m.changes();
     info.help = m.help();
+    info.policy = {m.default_policy().timeout_ms() * kMillisecond, m.default_policy().on_failure()};
     methods.push_back(std::move(info));
   }
   return methods;
@@ -202,6 +204,10 @@ void ToProto(const std::vector<MethodInfo>& methods, v1::DescribeResponse* out) 
                                                 : v1::READS_BODY);
     m->set_changes(info.changes);
     m->set_help(info.help);
+    if (info.policy.timeout == 0 && info.policy.on_failure.empty()) continue;
+    m->mutable_default_policy()->set_timeout_ms(
+        static_cast<uint32_t>(info.policy.timeout / kMillisecond));
+    m->mutable_default_policy()->set_on_failure(info.policy.on_failure);
   }
 }
 

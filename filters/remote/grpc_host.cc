@@ -137,6 +137,8 @@ class Host : public GrpcHost {
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(&service_);
     builder.SetMaxReceiveMessageSize(-1);
+    // Nodes may ask for signs of life as often as they can be told to.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
     server_ = builder.BuildAndStart();
     address_ = address;
     const bool is_unix = address.starts_with("unix:");

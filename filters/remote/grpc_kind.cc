@@ -29,27 +29,47 @@ class GrpcKind : public FilterKind {
                                               const FilterContext& context) const override {
     ParameterReader read(*this, parameters);
     const RemoteOptions options = ReadRemoteOptions(&read);
-    if (read.Has("at") && read.Text("at").empty()) {
-      read.Fail("at", "it must be an address, such as unix:/run/filter.sock or localhost:7000");
-    }
+    const std::vector<std::string> addresses = ReadAddresses({}, &read);
+    const Nanos keepalive = read.Duration("keepalive", kSecond, 3600 * kSecond);
+    const Nanos keepalive_timeout = read.Duration("keepalive-timeout", kSecond, 3600 * kSecond);
     if (!read.ok()) return read.status();
-    GrpcChannelOptions channel;
-    channel.address = read.Text("at");
-    channel.name = read.Text("name");
-    channel.plug = context.plug;
-    return std::make_unique<RemoteFilter>(options, context, &ticker_,
-                                          [&channel](Channel::Listener* listener) {
-                                            return NewGrpcChannel(std::move(channel), listener);
-                                          });
+    std::vector<RemoteFilter::MakeChannel> make_channels;
+    for (const std::string& address : addresses) {
+      GrpcChannelOptions channel;
+      channel.address = address;
+      channel.name = read.Text("name");
+      channel.plug = context.plug;
+      channel.keepalive = keepalive;
+      channel.keepalive_timeout = keepalive_timeout;
+      make_channels.push_back(
+          [channel](Channel::Listener* listener) { return NewGrpcChannel(channel, listener); });
+    }
+    return std::make_unique<RemoteFilter>(options, context, &ticker_, make_channels);
   }
 
  private:
-  const std::vector<ParameterInfo> parameters_ =
-      RemoteParameters({.name = "at",
-                        .value = "ADDRESS",
-                        .required = true,
-                        .example = "unix:/run/filter.sock",
-                        .help = "where the filter serves weir.filter.v1: unix:PATH or HOST:PORT"});
+  static std::vector<ParameterInfo> Parameters() {
+    std::vector<ParameterInfo> parameters = RemoteParameters(
+        {.name = "at",
+         .value = "ADDRESS",
+         .required = true,
+         .example = "unix:/run/filter.sock",
+         .help = "where the filter serves weir.filter.v1: unix:PATH or HOST:PORT"});
+    parameters.push_back({.name = "keepalive",
+                          .value = "TIME",
+                          .otherwise = "6m",
+                          .help =
+                              "after so much silence the filter's host is asked for a sign of "
+                              "life (1s to 1h); under 5m the filter's server must permit it, as "
+                              "weir filter-host does"});
+    parameters.push_back({.name = "keepalive-timeout",
+                          .value = "TIME",
+                          .otherwise = "20s",
+                          .help = "without one in this time it is no longer connected (1s to 1h)"});
+    return parameters;
+  }
+
+  const std::vector<ParameterInfo> parameters_ = Parameters();
   mutable Ticker ticker_;
 };
 

@@ -61,7 +61,8 @@ class HostedFilter::HostedCall : public orb::Call, private Suspension::Resumer {
 
   void Resume(orb::Call&, Verdict verdict) override {
     const bool up = question_.phase == Phase::kUp;
-    if (up && verdict == Verdict::kRedirect) {
+    if (verdict == Verdict::kRedirect) {
+      // Down, the node refuses it, and counts that.
       Answer answer;
       answer.kind = Answer::Kind::kRedirect;
       answer.redirect = std::string(request_->object_key);
@@ -143,7 +144,9 @@ class HostedFilter::HostedCall : public orb::Call, private Suspension::Resumer {
 };
 
 std::vector<MethodInfo> HostedFilter::Describe() const {
-  return {kind_->methods().begin(), kind_->methods().end()};
+  std::vector<MethodInfo> methods(kind_->methods().begin(), kind_->methods().end());
+  for (MethodInfo& m : methods) m.policy = policy_;
+  return methods;
 }
 
 void HostedFilter::Judge(ReceivedQuestion question, std::function<void(Answer)> done) {

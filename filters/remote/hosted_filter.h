@@ -20,8 +20,9 @@ class HostedFilter {
  public:
   // `kind` must outlive the object, and not be one that describes itself. What its methods read and
   // change is told as the kind declares it.
-  HostedFilter(const FilterKind* kind, std::unique_ptr<Filter> filter)
-      : kind_(kind), filter_(std::move(filter)) {}
+  // `policy` is declared for each of them.
+  HostedFilter(const FilterKind* kind, std::unique_ptr<Filter> filter, DeclaredPolicy policy = {})
+      : kind_(kind), filter_(std::move(filter)), policy_(std::move(policy)) {}
 
   std::vector<MethodInfo> Describe() const;
   // Calls `done` once: at once, or later from whatever thread the filter answers on.
@@ -32,6 +33,7 @@ class HostedFilter {
 
   const FilterKind* const kind_;
   const std::unique_ptr<Filter> filter_;
+  const DeclaredPolicy policy_;
 };
 
 }  // namespace weir::filters

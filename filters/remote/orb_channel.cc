@@ -16,8 +16,8 @@ class OrbCall : public orb::Invocation {
  public:
   enum class What : uint8_t { kDescribe, kJudge };
 
-  OrbCall(OrbChannel* channel, What what, uint64_t ticket)
-      : channel_(channel), what_(what), ticket_(ticket) {}
+  OrbCall(OrbChannel* channel, What what, uint64_t ticket, uint64_t connection)
+      : channel_(channel), what_(what), ticket_(ticket), connection_(connection) {}
 
   void Start(orb::Orb* orb, std::shared_ptr<orb::Target> target, Nanos deadline) {
     target_ = std::move(target);
@@ -31,6 +31,7 @@ class OrbCall : public orb::Invocation {
 
   What what() const { return what_; }
   uint64_t ticket() const { return ticket_; }
+  uint64_t connection() const { return connection_; }
   // Why there is no result; OK if there is one.
   absl::Status Result() const {
     if (!status.ok()) return status;
@@ -51,16 +52,16 @@ class OrbCall : public orb::Invocation {
   OrbChannel* const channel_;
   const What what_;
   const uint64_t ticket_;
+  const uint64_t connection_;  // in which life of the channel's it was asked
   std::shared_ptr<orb::Target> target_;
   orb::Request message_;
 };
 
 class OrbChannel : public Channel {
  public:
-  OrbChannel(OrbChannelOptions options, OrbHandle* orb, const Clock* clock, Listener* listener)
+  OrbChannel(OrbChannelOptions options, OrbHandle* orb, Listener* listener)
       : options_(std::move(options)),
         orb_(orb),
-        clock_(clock),
         listener_(listener),
         pause_(options_.least_pause) {}
 
@@ -75,19 +76,23 @@ class OrbChannel : public Channel {
 
   bool Ask(const Question& question, absl::FunctionRef<void()> will_ask) override {
     std::shared_ptr<orb::Target> target;
+    uint64_t connection;
     {
       MutexLock lock(&mu_);
       if (closing_ || !connected_) return false;
       target = target_;
+      connection = connection_;
       ++calls_;
     }
-    auto* const call = new OrbCall(this, OrbCall::What::kJudge, question.ticket);
+    auto* const call = new OrbCall(this, OrbCall::What::kJudge, question.ticket, connection);
     cdr::Encoder out(&call->arguments);
     out.WriteString(options_.name);
     Encode(question, &out);
+    // The asker's own timeout comes first: it knows what that means.
+    const Nanos deadline = question.deadline + options_.patience;
     const bool started = orb_->With([&](orb::Orb* orb) {
       will_ask();
-      call->Start(orb, std::move(target), clock_->Now() + options_.call_timeout);
+      call->Start(orb, std::move(target), deadline);
     });
     if (!started) Drop(call);
     return started;
@@ -103,7 +108,7 @@ class OrbChannel : public Channel {
       describing_ = true;
       ++calls_;
     }
-    auto* const call = new OrbCall(this, OrbCall::What::kDescribe, 0);
+    auto* const call = new OrbCall(this, OrbCall::What::kDescribe, 0, 0);
     cdr::Encoder(&call->arguments).WriteString(options_.name);
     absl::Status failed = absl::UnavailableError("this process has no ORB yet, or no more");
     orb_->With([&](orb::Orb* orb) {
@@ -152,6 +157,7 @@ class OrbChannel : public Channel {
     MutexLock lock(&mu_);
     describing_ = false;
     connected_ = result.ok();
+    if (connected_) ++connection_;
   }
 
   void NotDescribed(OrbCall* call, const absl::Status& why) {
@@ -178,9 +184,12 @@ class OrbChannel : public Channel {
       }
       answer.failure = std::string(ToStd(decoded.status().message()));
     } else {
-      // Not there, or gone: to be found again. A timeout is for the plug's ladder to judge.
-      if (!call->status.ok() && orb::FromStatus(call->status).id != orb::ExceptionId::kTimeout) {
-        return Lost(ToStd(result.message()));
+      if (!call->status.ok()) {
+        // The plug's ladder has judged what was not answered in time.
+        if (orb::FromStatus(call->status).id == orb::ExceptionId::kTimeout) return;
+        // Not there, or gone: to be found again.
+        Lost(call->connection(), ToStd(result.message()));
+        return listener_->Unanswered(call->ticket());
       }
       answer.failure = std::string(ToStd(result.message()));
     }
@@ -188,11 +197,11 @@ class OrbChannel : public Channel {
     listener_->Answered(call->ticket(), std::move(answer));
   }
 
-  // For all questions that wait.
-  void Lost(std::string_view why) {
+  // For all questions that wait, unless the channel has connected again since.
+  void Lost(uint64_t connection, std::string_view why) {
     {
       MutexLock lock(&mu_);
-      if (!connected_) return;
+      if (!connected_ || connection != connection_) return;
       connected_ = false;
     }
     listener_->Disconnected(why);
@@ -207,7 +216,6 @@ class OrbChannel : public Channel {
 
   const OrbChannelOptions options_;
   OrbHandle* const orb_;
-  const Clock* const clock_;
   Listener* const listener_;
 
   Mutex mu_;
@@ -215,7 +223,8 @@ class OrbChannel : public Channel {
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   bool describing_ ABSL_GUARDED_BY(mu_) = false;  // an attempt to connect is under way
   bool connected_ ABSL_GUARDED_BY(mu_) = false;  // it has described itself, and not been lost since
-  int calls_ ABSL_GUARDED_BY(mu_) = 0;           // in flight
+  uint64_t connection_ ABSL_GUARDED_BY(mu_) = 0;  // how often it has
+  int calls_ ABSL_GUARDED_BY(mu_) = 0;            // in flight
   Nanos next_attempt_ ABSL_GUARDED_BY(mu_) = 0;
   Nanos pause_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<orb::Target> target_ ABSL_GUARDED_BY(mu_);
@@ -226,8 +235,8 @@ void OrbCall::Done() { channel_->Done(this); }
 }  // namespace
 
 std::unique_ptr<Channel> NewOrbChannel(OrbChannelOptions options, OrbHandle* orb,
-                                       const Clock* clock, Channel::Listener* listener) {
-  return std::make_unique<OrbChannel>(std::move(options), orb, clock, listener);
+                                       Channel::Listener* listener) {
+  return std::make_unique<OrbChannel>(std::move(options), orb, listener);
 }
 
 }  // namespace weir::filters

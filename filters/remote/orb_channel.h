@@ -57,13 +57,13 @@ struct OrbChannelOptions {
   Nanos least_pause = 50 * kMillisecond;
   Nanos most_pause = 2 * kSecond;
   Nanos connect_timeout = 2 * kSecond;
-  // Of one question. No less than the plug's timeouts.
-  Nanos call_timeout = kSecond;
+  // How much longer than the asker a question waits for its answer, so that late ones are counted.
+  Nanos patience = 200 * kMillisecond;
 };
 
 // All pointers must outlive the channel.
 std::unique_ptr<Channel> NewOrbChannel(OrbChannelOptions options, OrbHandle* orb,
-                                       const Clock* clock, Channel::Listener* listener);
+                                       Channel::Listener* listener);
 
 }  // namespace weir::filters
 

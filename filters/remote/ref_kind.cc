@@ -1,6 +1,6 @@
 #include "filters/remote/ref_kind.h"
 
-#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,21 +32,25 @@ class RefKind : public FilterKind {
                                               const FilterContext& context) const override {
     ParameterReader read(*this, parameters);
     const RemoteOptions options = ReadRemoteOptions(&read);
-    if (read.Has("at")) {
-      const auto reference = orb::ParseReference(read.Text("at"), {});
-      if (!reference.ok()) {
-        read.Fail("at", StrCat("it must be a reference: ", reference.status().message()));
-      }
+    // A reference may have commas of its own.
+    const std::vector<std::string> references = ReadAddresses({"corbaloc:", "IOR:"}, &read);
+    for (size_t i = 0; i < references.size() && read.ok(); ++i) {
+      const auto reference = orb::ParseReference(references[i], {});
+      if (reference.ok()) continue;
+      read.Fail(i == 0 ? "at" : "spare",
+                StrCat("it must be a reference: ", reference.status().message()));
     }
     if (!read.ok()) return read.status();
-    OrbChannelOptions channel;
-    channel.reference = read.Text("at");
-    channel.name = read.Text("name");
-    channel.call_timeout = std::max(options.up.timeout, options.down.timeout);
-    return std::make_unique<RemoteFilter>(
-        options, context, &ticker_, [&](Channel::Listener* listener) {
-          return NewOrbChannel(std::move(channel), orb_, context.clock, listener);
-        });
+    std::vector<RemoteFilter::MakeChannel> make_channels;
+    for (const std::string& reference : references) {
+      OrbChannelOptions channel;
+      channel.reference = reference;
+      channel.name = read.Text("name");
+      make_channels.push_back([this, channel](Channel::Listener* listener) {
+        return NewOrbChannel(channel, orb_, listener);
+      });
+    }
+    return std::make_unique<RemoteFilter>(options, context, &ticker_, make_channels);
   }
 
  private:

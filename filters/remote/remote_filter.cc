@@ -1,39 +1,106 @@
 #include "filters/remote/remote_filter.h"
 
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
 #include "filters/log_line.h"
 #include "filters/remote/apply_answer.h"
+#include "filters/remote/breaker.h"
 #include "filters/step_outcome.h"
 
 namespace weir::filters {
 
 namespace {
-constexpr const char* kCountNames[] = {"asked",    "answered", "timed_out",    "late",
-                                       "lost",     "overload", "absent",       "breaker_open",
-                                       "failures", "refused",  "policy_taken", "connects"};
+constexpr const char* kCountNames[] = {
+    "asked",    "answered", "failed_over",  "asked_again", "timed_out", "late",         "lost",
+    "overload", "absent",   "breaker_open", "failures",    "refused",   "policy_taken", "connects"};
 }  // namespace
 
+// One process that may be asked.
+class RemoteFilter::Replica final : private Channel::Listener {
+ public:
+  Replica(RemoteFilter* owner, size_t number, const MakeChannel& make_channel)
+      : filter_(owner),
+        index(number),
+        breaker(owner->options_.breaker, owner->options_.breaker_pause),
+        channel(make_channel(this)),
+        address(channel->address()) {}
+
+ private:
+  void Connected(std::vector<MethodInfo> methods) override {
+    filter_->Connected(this, std::move(methods));
+  }
+  void Answered(uint64_t ticket, Answer answer) override {
+    filter_->Answered(this, ticket, std::move(answer));
+  }
+  void Unanswered(uint64_t ticket) override { filter_->Unanswered(this, ticket); }
+  void Disconnected(std::string_view why) override { filter_->Disconnected(this, why); }
+  void NotConnected(std::string_view why) override { filter_->NotConnected(this, why); }
+
+  RemoteFilter* const filter_;
+
+ public:
+  const size_t index;
+  std::atomic<bool> connected{false};
+  std::atomic<uint64_t> asked{0}, answered{0};
+
+  // With the filter's lock.
+  std::vector<MethodInfo> described;
+  bool known = false;        // `described` was told, however long ago
+  std::deque<Offer> offers;  // of each of the filter's methods
+  Breaker breaker;
+  uint64_t attempts_failed = 0;  // in a row
+
+  std::unique_ptr<Channel> channel;
+  const std::string address;  // while the channel goes, it still has things to tell
+};
+
 RemoteFilter::RemoteFilter(const RemoteOptions& options, const FilterContext& context,
-                           Ticker* ticker, const MakeChannel& make_channel)
+                           Ticker* ticker, const std::vector<MakeChannel>& make_channels)
     : options_(options),
       clock_(context.clock),
       logger_(context.logger),
       plug_(context.plug),
-      ticker_(ticker),
-      channel_(make_channel(this)),
-      address_(channel_->address()) {
+      ticker_(ticker) {
   static_assert(std::size(kCountNames) == kCounts);
-  channel_->Tick(clock_->Now());
+  for (const MakeChannel& make : make_channels) {
+    replicas_.push_back(std::make_unique<Replica>(this, replicas_.size(), make));
+  }
+  for (const auto& replica : replicas_) replica->channel->Tick(clock_->Now());
   tick_ = ticker_->Add([this] { Tick(); });
 }
 
 RemoteFilter::~RemoteFilter() {
   ticker_->Remove(tick_);
-  channel_.reset();
+  for (const auto& replica : replicas_) replica->channel.reset();
+}
+
+RemoteFilter::Offer RemoteFilter::FindOffer(const Replica& replica, const Method& method) {
+  for (const MethodInfo& m : replica.described) {
+    if (m.phase != method.phase || m.name != method.name) continue;
+    absl::StatusOr<PhaseOptions> policy = Parse(m.policy);
+    if (!policy.ok()) {
+      Log(replica, LogLevel::kError, "filter_declares_bad_policy",
+          StrCat(PhaseName(m.phase), " ", m.name, ": ", policy.status().message()));
+      policy = PhaseOptions();
+    }
+    return {true, m.reads, m.changes, *std::move(policy)};
+  }
+  return {};
+}
+
+void RemoteFilter::SetPolicy(size_t method) {
+  PhaseOptions declared;
+  for (const auto& replica : replicas_) {
+    if (!replica->offers[method].there) continue;
+    declared = replica->offers[method].policy;
+    break;
+  }
+  Method& m = methods_[method];
+  m.policy = std::make_shared<const PhasePolicy>(options_.PolicyOf(m.phase, declared));
 }
 
 absl::StatusOr<int> RemoteFilter::MethodIndex(Phase phase, std::string_view name) {
@@ -42,25 +109,28 @@ absl::StatusOr<int> RemoteFilter::MethodIndex(Phase phase, std::string_view name
   for (size_t i = 0; i < methods_.size(); ++i) {
     if (methods_[i].phase == phase && methods_[i].name == name) return static_cast<int>(i);
   }
-  const MethodInfo* declared = nullptr;
-  std::vector<std::string> names;
-  for (const MethodInfo& m : described_) {
-    if (m.phase != phase) continue;
-    if (m.name == name) declared = &m;
-    names.push_back(m.name);
+  Method method{std::string(name), phase, nullptr};
+  std::vector<Offer> offers;
+  bool there = false;
+  for (const auto& replica : replicas_) {
+    offers.push_back(FindOffer(*replica, method));
+    there = there || offers.back().there;
   }
-  if (known_ && declared == nullptr) {
+  // A spare may be known while the filter that it stands for is not.
+  const Replica& first = *replicas_.front();
+  if (!there && first.known) {
+    std::vector<std::string> names;
+    for (const MethodInfo& m : first.described) {
+      if (m.phase == phase) names.push_back(m.name);
+    }
     return absl::NotFoundError(
-        StrCat("the filter at ", address_, " has no ", PhaseName(phase), " method '", Escape(name),
-               "'; its ", PhaseName(phase),
+        StrCat("the filter at ", first.address, " has no ", PhaseName(phase), " method '",
+               Escape(name), "'; its ", PhaseName(phase),
                " methods are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
   }
-  Method& m = methods_.emplace_back(Method{std::string(name), phase});
-  if (declared != nullptr) {
-    m.declared = true;
-    m.reads = declared->reads;
-    m.changes = declared->changes;
-  }
+  methods_.push_back(std::move(method));
+  for (const auto& replica : replicas_) replica->offers.push_back(offers[replica->index]);
+  SetPolicy(methods_.size() - 1);
   return static_cast<int>(methods_.size() - 1);
 }
 
@@ -71,7 +141,9 @@ std::string RemoteFilter::MethodName(int method) const {
 
 std::vector<FilterCounter> RemoteFilter::Counters() const {
   std::vector<FilterCounter> counters;
-  counters.push_back({"", "connected", connected_.load() ? 1u : 0u});
+  uint64_t connected = 0;
+  for (const auto& replica : replicas_) connected += replica->connected.load() ? 1 : 0;
+  counters.push_back({"", "connected", connected});
   {
     MutexLock lock(&mu_);
     counters.push_back({"", "waiting", waiting_.size()});
@@ -79,53 +151,87 @@ std::vector<FilterCounter> RemoteFilter::Counters() const {
   for (size_t i = 0; i < kCounts; ++i) {
     counters.push_back({"", kCountNames[i], counts_[i].load(std::memory_order_relaxed)});
   }
+  if (replicas_.size() == 1) return counters;
+  for (const auto& replica : replicas_) {
+    const std::string name = replica->index == 0 ? "first" : StrCat("spare_", replica->index);
+    counters.push_back({"", name + "_connected", replica->connected.load() ? 1u : 0u});
+    counters.push_back({"", name + "_asked", replica->asked.load(std::memory_order_relaxed)});
+    counters.push_back({"", name + "_answered", replica->answered.load(std::memory_order_relaxed)});
+  }
   return counters;
 }
 
-bool RemoteFilter::BreakerAdmits(Nanos now) {
-  if (broken_until_ == 0) return true;
-  if (now < broken_until_) return false;
-  // Half open: this call tries, further ones wait for what comes of it.
-  broken_until_ = now + options_.breaker_pause;
-  return true;
-}
-
 void RemoteFilter::Start(Phase phase, int method, Suspension call) {
-  if (!connected_.load(std::memory_order_acquire)) {
-    return TakePolicy(phase, kAbsent, StepOutcome::kRefused, std::move(call));
-  }
   const Nanos now = clock_->Now();
-  Question question;
-  question.ticket = next_ticket_.fetch_add(1, std::memory_order_relaxed);
-  question.phase = phase;
-  std::string name;
-  std::optional<Count> refused;
+  Waiting waiting;
+  waiting.call = std::move(call);
+  waiting.phase = phase;
+  waiting.method = method;
   {
     MutexLock lock(&mu_);
-    const Method& m = methods_[method];
-    if (!m.declared) {
-      refused = kAbsent;
-    } else if (waiting_.size() >= static_cast<size_t>(options_.max_waiting)) {
-      refused = kOverload;
-    } else if (!BreakerAdmits(now)) {
-      refused = kBroken;
+    waiting.policy = methods_[method].policy;
+  }
+  waiting.deadline = now + waiting.policy->timeout;
+  Ask(std::move(waiting), now);
+}
+
+void RemoteFilter::Ask(Waiting waiting, Nanos now) {
+  Count refused = kAbsent;
+  for (const auto& replica : replicas_) {
+    const uint32_t bit = uint32_t{1} << replica->index;
+    if ((waiting.tried & bit) != 0 || !replica->connected.load(std::memory_order_acquire)) continue;
+    Question question;
+    std::string name;
+    {
+      MutexLock lock(&mu_);
+      const Offer& offer = replica->offers[waiting.method];
+      if (!offer.there) continue;
+      if (waiting_.size() >= static_cast<size_t>(options_.max_waiting)) {
+        refused = kOverload;
+        break;
+      }
+      if (!replica->breaker.Admits(now)) {
+        refused = kBroken;
+        continue;
+      }
+      name = methods_[waiting.method].name;
+      question.reads = offer.reads;
+      waiting.may_change = offer.changes;
+    }
+    question.ticket = next_ticket_.fetch_add(1, std::memory_order_relaxed);
+    question.method = name;
+    question.phase = waiting.phase;
+    question.call = &*waiting.call;
+    question.deadline = waiting.deadline;
+    waiting.tried |= bit;
+    waiting.replica = replica->index;
+    const bool asked = replica->channel->Ask(question, [&] {
+      Add(kAsked);
+      replica->asked.fetch_add(1, std::memory_order_relaxed);
+      if (waiting.lost) {
+        Add(kAskedAgain);
+      } else if (replica->index != 0) {
+        Add(kFailedOver);
+      }
+      MutexLock lock(&mu_);
+      waiting_.emplace(question.ticket, std::move(waiting));
+    });
+    if (asked) return;
+  }
+  if (waiting.lost) return TakePolicy(kLost, StepOutcome::kFailed, std::move(waiting));
+  TakePolicy(refused, StepOutcome::kRefused, std::move(waiting));
+}
+
+void RemoteFilter::Lose(std::vector<Waiting> lost) {
+  const Nanos now = clock_->Now();
+  for (Waiting& w : lost) {
+    w.lost = true;
+    if (w.deadline > now) {
+      Ask(std::move(w), now);
     } else {
-      name = m.name;
-      question.reads = m.reads;
+      TakePolicy(kLost, StepOutcome::kFailed, std::move(w));
     }
   }
-  if (refused.has_value())
-    return TakePolicy(phase, *refused, StepOutcome::kRefused, std::move(call));
-  question.method = name;
-  question.call = &*call;
-
-  const bool asked = channel_->Ask(question, [&] {
-    Add(kAsked);
-    MutexLock lock(&mu_);
-    waiting_.emplace(question.ticket,
-                     Waiting{std::move(call), phase, method, now + options_.of(phase).timeout});
-  });
-  if (!asked) TakePolicy(phase, kAbsent, StepOutcome::kRefused, std::move(call));
 }
 
 void RemoteFilter::LetGo() {
@@ -137,16 +243,16 @@ void RemoteFilter::LetGo() {
   for (auto& [ticket, w] : left) w.call.Fail("the node ends");
 }
 
-void RemoteFilter::TakePolicy(Phase phase, Count reason, StepOutcome why, Suspension call) {
+void RemoteFilter::TakePolicy(Count reason, StepOutcome why, Waiting waiting) {
   Add(reason);
   Add(kPolicy);
-  const Verdict verdict = options_.of(phase).on_failure.Apply(phase, *call);
-  call.ResumeByPolicy(verdict, why);
+  const Verdict verdict = waiting.policy->on_failure.Apply(waiting.phase, *waiting.call);
+  waiting.call.ResumeByPolicy(verdict, why);
 }
 
 void RemoteFilter::Tick() {
   const Nanos now = clock_->Now();
-  channel_->Tick(now);
+  for (const auto& replica : replicas_) replica->channel->Tick(now);
   std::vector<Waiting> late;
   {
     MutexLock lock(&mu_);
@@ -155,108 +261,119 @@ void RemoteFilter::Tick() {
         ++it;
         continue;
       }
+      Replica& replica = *replicas_[it->second.replica];
+      if (replica.breaker.TimedOut(now)) {
+        Log(replica, LogLevel::kWarning, "filter_breaker_open",
+            StrCat(replica.breaker.timeouts_in_a_row(), " calls in a row got no answer in time"));
+      }
       late.push_back(std::move(it->second));
       waiting_.erase(it++);
     }
-    if (!late.empty()) {
-      timeouts_in_a_row_ += static_cast<int>(late.size());
-      if (options_.breaker != 0 && timeouts_in_a_row_ >= options_.breaker && broken_until_ == 0) {
-        broken_until_ = now + options_.breaker_pause;
-        Log(LogLevel::kWarning, "filter_breaker_open",
-            StrCat(timeouts_in_a_row_, " calls in a row got no answer in time"));
-      }
-    }
   }
-  for (Waiting& w : late) TakePolicy(w.phase, kTimedOut, StepOutcome::kTimedOut, std::move(w.call));
+  for (Waiting& w : late) TakePolicy(kTimedOut, StepOutcome::kTimedOut, std::move(w));
 }
 
-void RemoteFilter::Answered(uint64_t ticket, Answer answer) {
+void RemoteFilter::Answered(Replica* replica, uint64_t ticket, Answer answer) {
   Waiting waiting;
-  bool may_change = false;
   {
     MutexLock lock(&mu_);
     const auto it = waiting_.find(ticket);
-    if (it == waiting_.end()) {
+    // Nobody answers for another one.
+    if (it == waiting_.end() || it->second.replica != replica->index) {
       Add(kLate);
       return;
     }
     waiting = std::move(it->second);
     waiting_.erase(it);
-    may_change = methods_[waiting.method].changes;
-    timeouts_in_a_row_ = 0;
-    if (broken_until_ != 0) {
-      broken_until_ = 0;
-      Log(LogLevel::kInfo, "filter_breaker_closed", "the filter answers again");
+    if (replica->breaker.Answered()) {
+      Log(*replica, LogLevel::kInfo, "filter_breaker_closed", "the filter answers again");
     }
   }
   Add(kAnswered);
+  replica->answered.fetch_add(1, std::memory_order_relaxed);
   if (answer.kind == Answer::Kind::kFailure) {
     const uint64_t failures = counts_[kFailures].load(std::memory_order_relaxed) + 1;
     if (std::has_single_bit(failures)) {
-      Log(LogLevel::kError, "filter_failed", StrCat("failure ", failures, ": ", answer.failure));
+      Log(*replica, LogLevel::kError, "filter_failed",
+          StrCat("failure ", failures, ": ", answer.failure));
     }
-    return TakePolicy(waiting.phase, kFailures, StepOutcome::kFailed, std::move(waiting.call));
+    return TakePolicy(kFailures, StepOutcome::kFailed, std::move(waiting));
   }
   bool refused = false;
   const Verdict verdict =
-      ApplyAnswer(std::move(answer), waiting.phase, may_change, &*waiting.call, &refused);
+      ApplyAnswer(std::move(answer), waiting.phase, waiting.may_change, &*waiting.call, &refused);
   if (refused) Add(kRefused);
   waiting.call.Resume(verdict);
 }
 
-void RemoteFilter::Connected(std::vector<MethodInfo> methods) {
+void RemoteFilter::Connected(Replica* replica, std::vector<MethodInfo> methods) {
   Add(kConnects);
   {
     MutexLock lock(&mu_);
-    described_ = std::move(methods);
-    known_ = true;
-    attempts_failed_ = 0;
-    timeouts_in_a_row_ = 0;
-    broken_until_ = 0;
-    for (Method& m : methods_) {
-      m.declared = false;
-      for (const MethodInfo& declared : described_) {
-        if (declared.phase != m.phase || declared.name != m.name) continue;
-        m.declared = true;
-        m.reads = declared.reads;
-        m.changes = declared.changes;
-      }
-      if (!m.declared) {
-        Log(LogLevel::kError, "filter_lacks_method", StrCat(PhaseName(m.phase), " ", m.name));
+    replica->described = std::move(methods);
+    replica->known = true;
+    replica->attempts_failed = 0;
+    replica->breaker.Close();
+    for (size_t i = 0; i < methods_.size(); ++i) {
+      replica->offers[i] = FindOffer(*replica, methods_[i]);
+      SetPolicy(i);
+      if (!replica->offers[i].there) {
+        Log(*replica, LogLevel::kError, "filter_lacks_method",
+            StrCat(PhaseName(methods_[i].phase), " ", methods_[i].name));
       }
     }
   }
-  connected_.store(true, std::memory_order_release);
-  Log(LogLevel::kInfo, "filter_connected", "");
+  replica->connected.store(true, std::memory_order_release);
+  Log(*replica, LogLevel::kInfo, "filter_connected", "");
 }
 
-void RemoteFilter::Disconnected(std::string_view why) {
-  connected_.store(false, std::memory_order_release);
-  absl::flat_hash_map<uint64_t, Waiting> lost;
+void RemoteFilter::Unanswered(Replica* replica, uint64_t ticket) {
+  std::vector<Waiting> lost;
   {
     MutexLock lock(&mu_);
-    lost.swap(waiting_);
+    const auto it = waiting_.find(ticket);
+    if (it == waiting_.end() || it->second.replica != replica->index) return;
+    lost.push_back(std::move(it->second));
+    waiting_.erase(it);
   }
-  Log(LogLevel::kWarning, "filter_disconnected", why);
-  for (auto& [ticket, w] : lost)
-    TakePolicy(w.phase, kLost, StepOutcome::kFailed, std::move(w.call));
+  Lose(std::move(lost));
 }
 
-void RemoteFilter::NotConnected(std::string_view why) {
+void RemoteFilter::Disconnected(Replica* replica, std::string_view why) {
+  replica->connected.store(false, std::memory_order_release);
+  std::vector<Waiting> lost;
+  {
+    MutexLock lock(&mu_);
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      if (it->second.replica == replica->index) {
+        lost.push_back(std::move(it->second));
+        waiting_.erase(it++);
+      } else {
+        ++it;
+      }
+    }
+  }
+  Log(*replica, LogLevel::kWarning, "filter_disconnected", why);
+  Lose(std::move(lost));
+}
+
+void RemoteFilter::NotConnected(Replica* replica, std::string_view why) {
   uint64_t failed;
   {
     MutexLock lock(&mu_);
-    failed = ++attempts_failed_;
+    failed = ++replica->attempts_failed;
   }
   if (std::has_single_bit(failed)) {
-    Log(LogLevel::kWarning, "filter_not_connected", StrCat("attempt ", failed, ": ", why));
+    Log(*replica, LogLevel::kWarning, "filter_not_connected",
+        StrCat("attempt ", failed, ": ", why));
   }
 }
 
-void RemoteFilter::Log(LogLevel level, std::string_view event, std::string_view why) {
+void RemoteFilter::Log(const Replica& replica, LogLevel level, std::string_view event,
+                       std::string_view why) {
   LogLine line(event);
   line.Add("plug", plug_);
-  line.Add("at", address_);
+  line.Add("at", replica.address);
   if (!why.empty()) line.Add("why", why);
   logger_->Log(level, line.view());
 }

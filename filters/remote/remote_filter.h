@@ -1,10 +1,16 @@
 // A filter in another process, as the chain sees it: suspends calls, asks, and applies what is
 // answered; and the failure ladder for when nothing is.
 //
-// A question is not put, and the plug's policy is applied at once, while the filter is not
-// connected, while too many calls wait for it, or while the breaker is open. Otherwise the call
-// waits until the answer, the loss of the connection, or the timeout, whichever comes first. What
-// comes later is dropped and counted.
+// The filter may have spares: replicas that are asked, in the order in which the plug names them,
+// while those before them cannot be. A replica is not asked while it is not connected, lacks the
+// method, or has an open breaker. If none can be asked, or too many calls wait, the plug's policy
+// is applied at once. Otherwise the call waits until the answer, the loss of the connection, or the
+// timeout, whichever comes first. What comes later is dropped and counted.
+//
+// A call whose connection breaks is put to the next replica at once, within the same timeout, each
+// replica no more than once. So a call may be judged by two of them, of whom one was not heard: a
+// filter must not mind being asked about a call whose verdict is then not taken. After a timeout
+// nobody else is asked.
 //
 // Thread safety: as Filter.
 
@@ -29,13 +35,13 @@
 
 namespace weir::filters {
 
-class RemoteFilter : public Filter, private Channel::Listener {
+class RemoteFilter : public Filter {
  public:
   using MakeChannel = std::function<std::unique_ptr<Channel>(Channel::Listener*)>;
 
-  // `ticker` must outlive the filter.
+  // One channel for the filter, then one for each spare. `ticker` must outlive the filter.
   RemoteFilter(const RemoteOptions& options, const FilterContext& context, Ticker* ticker,
-               const MakeChannel& make_channel);
+               const std::vector<MakeChannel>& make_channels);
   // REQUIRES: no call waits for it, which the snapshot that each call holds sees to.
   ~RemoteFilter() override;
 
@@ -55,26 +61,39 @@ class RemoteFilter : public Filter, private Channel::Listener {
   std::vector<FilterCounter> Counters() const override;
 
  private:
-  // A method that is mapped, whether or not the filter has it.
+  // A method that is mapped, whether or not anybody has it.
   struct Method {
     std::string name;
     Phase phase;
+    std::shared_ptr<const PhasePolicy> policy;  // what holds for it now
+  };
+  // What a replica has said of a method.
+  struct Offer {
+    bool there = false;
     Reads reads = Reads::kHeader;
     bool changes = false;
-    bool declared = false;  // by the filter that is connected
+    PhaseOptions policy;  // remembered while the replica is away
   };
+  class Replica;
   struct Waiting {
     Suspension call;
     Phase phase = Phase::kUp;
     int method = 0;
+    std::shared_ptr<const PhasePolicy> policy;  // what held when it came
     Nanos deadline = 0;
+    uint32_t tried = 0;  // replicas, as bits
+    bool lost = false;   // the connection to one that was asked broke
+    size_t replica = 0;  // that is asked
+    bool may_change = false;
   };
   enum Count : size_t {
-    kAsked,
-    kAnswered,
+    kAsked,       // questions; a call may be put to several replicas
+    kAnswered,    // calls
+    kFailedOver,  // calls that a spare was asked about, as no replica before it could be
+    kAskedAgain,  // calls that were put to another replica when the connection to one broke
     kTimedOut,
     kLate,      // answers to what was no longer waited for, or never asked
-    kLost,      // calls that waited when the connection broke
+    kLost,      // calls that waited when the connection broke, and that nobody else could judge
     kOverload,  // more than max_waiting
     kAbsent,    // not connected
     kBroken,    // the breaker was open
@@ -86,18 +105,25 @@ class RemoteFilter : public Filter, private Channel::Listener {
   };
 
   void Start(Phase phase, int method, Suspension call);
+  // Puts it to the first replica that can be asked and was not, or applies the policy.
+  void Ask(Waiting waiting, Nanos now);
+  // The replica will not answer these any more.
+  void Lose(std::vector<Waiting> lost);
   // Counts the reason, and lets the call go on with the policy's verdict. `why` is for the gate.
-  void TakePolicy(Phase phase, Count reason, StepOutcome why, Suspension call);
+  void TakePolicy(Count reason, StepOutcome why, Waiting waiting);
   void Tick();
-  // Whether the filter may be asked now.
-  bool BreakerAdmits(Nanos now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What the replica has said of the method. A policy that makes no sense is logged and left out.
+  Offer FindOffer(const Replica& replica, const Method& method);
+  // Finds what holds for the method: the first replica that has it speaks for all.
+  void SetPolicy(size_t method) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Add(Count count, uint64_t n = 1) { counts_[count].fetch_add(n, std::memory_order_relaxed); }
-  void Log(LogLevel level, std::string_view event, std::string_view why);
+  void Log(const Replica& replica, LogLevel level, std::string_view event, std::string_view why);
 
-  void Connected(std::vector<MethodInfo> methods) override;
-  void Answered(uint64_t ticket, Answer answer) override;
-  void Disconnected(std::string_view why) override;
-  void NotConnected(std::string_view why) override;
+  void Connected(Replica* replica, std::vector<MethodInfo> methods);
+  void Answered(Replica* replica, uint64_t ticket, Answer answer);
+  void Unanswered(Replica* replica, uint64_t ticket);
+  void Disconnected(Replica* replica, std::string_view why);
+  void NotConnected(Replica* replica, std::string_view why);
 
   const RemoteOptions options_;
   const Clock* const clock_;
@@ -106,20 +132,13 @@ class RemoteFilter : public Filter, private Channel::Listener {
   Ticker* const ticker_;
   std::atomic<uint64_t> counts_[kCounts] = {};
   std::atomic<uint64_t> next_ticket_{1};
-  std::atomic<bool> connected_{false};
+  int tick_ = 0;
 
   mutable Mutex mu_;
   std::deque<Method> methods_ ABSL_GUARDED_BY(mu_);  // in the order in which they were asked for
-  std::vector<MethodInfo> described_ ABSL_GUARDED_BY(mu_);
-  bool known_ ABSL_GUARDED_BY(mu_) = false;  // `described_` was told, however long ago
   absl::flat_hash_map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mu_);
-  int timeouts_in_a_row_ ABSL_GUARDED_BY(mu_) = 0;
-  Nanos broken_until_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t attempts_failed_ ABSL_GUARDED_BY(mu_) = 0;  // in a row
 
-  std::unique_ptr<Channel> channel_;
-  const std::string address_;  // while channel_ goes, it still has things to tell
-  int tick_ = 0;
+  std::vector<std::unique_ptr<Replica>> replicas_;  // constant; the first is no spare
 };
 
 }  // namespace weir::filters

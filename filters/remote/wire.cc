@@ -1,5 +1,6 @@
 #include "filters/remote/wire.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/strings.h"
@@ -110,6 +111,16 @@ void Encode(const std::vector<MethodInfo>& methods, cdr::Encoder* out) {
     out->WriteBoolean(m.changes);
     out->WriteString(m.help);
   }
+  const auto says = [](const MethodInfo& m) {
+    return m.policy.timeout != 0 || !m.policy.on_failure.empty();
+  };
+  out->WriteULong(static_cast<uint32_t>(std::count_if(methods.begin(), methods.end(), says)));
+  for (size_t i = 0; i < methods.size(); ++i) {
+    if (!says(methods[i])) continue;
+    out->WriteULong(static_cast<uint32_t>(i));
+    out->WriteULong(static_cast<uint32_t>(methods[i].policy.timeout / kMillisecond));
+    out->WriteString(methods[i].policy.on_failure);
+  }
 }
 
 absl::StatusOr<ReceivedQuestion> DecodeQuestion(cdr::Decoder* in) {
@@ -171,6 +182,17 @@ absl::StatusOr<std::vector<MethodInfo>> DecodeMethods(cdr::Decoder* in) {
     m.changes = in->ReadBoolean();
     m.help = std::string(in->ReadString());
     methods.push_back(std::move(m));
+  }
+  const uint32_t policies = in->remaining() == 0 ? 0 : in->ReadSequenceLength(12, kMostMethods);
+  for (uint32_t i = 0; i < policies && in->ok(); ++i) {
+    const uint32_t method = in->ReadULong();
+    const Nanos timeout = in->ReadULong() * kMillisecond;
+    std::string on_failure(in->ReadString());
+    if (method >= methods.size()) {
+      in->Fail(cdr::DecodeError::kBadValue);
+    } else {
+      methods[method].policy = {timeout, std::move(on_failure)};
+    }
   }
   if (absl::Status s = Check(*in, "description"); !s.ok()) return s;
   return methods;

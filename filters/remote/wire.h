@@ -7,6 +7,8 @@
 //     typedef sequence<Context> Contexts;
 //     struct Method { string name; boolean down; octet reads; boolean changes; string help; };
 //     typedef sequence<Method> Methods;
+//     struct Policy { unsigned long method; unsigned long timeout_ms; string on_failure; };
+//     typedef sequence<Policy> Policies;          // method: its number in Methods, from 0
 //     struct Question {
 //       string method; boolean down; octet reads;
 //       unsigned long long call_id; Octets object_key; string operation; string peer;
@@ -23,7 +25,10 @@
 //       Octets redirect;  // an object key
 //     };
 //     interface Filter {                          // IDL:weir/Filter:1.0
-//       Methods describe(in string name);
+//       // An older filter gives no policies, and its reply ends before them; an older node does
+//       not
+//       // read them.
+//       Methods describe(in string name, out Policies policies);
 //       Answer judge(in string name, in Question question);
 //     };
 //   };

@@ -42,6 +42,10 @@ class Gate {
   // on their way; they may wait again, so this is to be repeated until it is 0 and what was posted
   // meanwhile has run.
   virtual size_t LetGo() { return 0; }
+  // Gives those up that LetGo does not bring back: they never go on, and whatever is done with them
+  // later does nothing. Logs and returns how many there are. What they refer to must stay: that is
+  // the Call with all that it keeps, which is therefore never freed.
+  virtual size_t Abandon() { return 0; }
 
   // By the ORB's supervisor, every few milliseconds: calls that wait for an answer beyond their
   // deadline go on, as failed.

@@ -29,12 +29,21 @@ void Orb::End() {
   if (invoker_ != nullptr) invoker_->Close();
   // Calls that wait for filters refer to us. Those that are let go may have posted work, which may
   // wait in its turn.
-  size_t waiting;
-  do {
-    waiting = LetGo();
+  const Nanos latest = client_context_.clock->Now() + options_.let_go;
+  for (;;) {
+    const size_t waiting = LetGo();
     reactor_.Drain();
-    if (waiting != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (waiting != 0 || LetGo() != 0);
+    if (waiting == 0 && LetGo() == 0) return;
+    if (client_context_.clock->Now() >= latest) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // What came back in the last moment may have gone to the next filter.
+  do {
+    for (Gate* const gate : {gate_, outgoing_gate_}) {
+      if (gate != nullptr) gate->Abandon();
+    }
+    reactor_.Drain();
+  } while (LetGo() != 0);
 }
 
 size_t Orb::LetGo() {

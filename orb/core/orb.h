@@ -33,6 +33,11 @@ struct OrbOptions {
   ReactorOptions reactor;
   ServerLimits server;
   ClientLimits client;
+  // How long the end waits, once everything else has ended, for calls that filters have and do not
+  // let go. They are then abandoned: each leaves its memory behind, with its connection's, and an
+  // asynchronous invocation is never told (its object must stay, too). Stops one bad filter from
+  // keeping a process from ending.
+  Nanos let_go = 5 * kSecond;
   // gethostname() of this host: references with Unix sockets name it, and are used where they do.
   std::string hostname;
 };
@@ -71,7 +76,8 @@ class Orb {
   absl::StatusOr<std::shared_ptr<Target>> Resolve(std::string_view reference);
 
   // Stops accepting, lets running calls finish until `deadline`, closes connections in good order,
-  // and stops the threads. DEADLINE_EXCEEDED says how many calls were cut off.
+  // and stops the threads. DEADLINE_EXCEEDED says how many calls were cut off. Returns no later than
+  // OrbOptions::let_go after that, if no servant blocks.
   absl::Status Shutdown(Nanos deadline);
   // The first part of it, after which no call is being served; calls can still be made.
   absl::Status StopServing(Nanos deadline) { return server_.Shutdown(deadline); }

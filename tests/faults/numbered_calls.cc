@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "filters/remote/grpc_kind.h"
+#include "filters/remote/ref_kind.h"
 #include "gtest/gtest.h"
 #include "orb/cdr/decoder.h"
 #include "orb/core/forwarder.h"
@@ -95,12 +96,14 @@ struct RemoteNode::Side {
 
 RemoteNode::RemoteNode(bool gateway) {
   kinds_.Add(filters::NewGrpcKind());
+  kinds_.Add(filters::NewRefKind(&handle_));
   registry_ = std::make_unique<filters::Registry>(&kinds_, &clock_, &logger_);
   server_ = std::make_unique<Side>(&clock_, &logger_, gateway ? nullptr : registry_->gate());
   EXPECT_TRUE(server_->orb.adapter()
                   .Activate(kKey, std::make_shared<Servant>(&executions_, &on_call_))
                   .ok());
   port_ = server_->port;
+  handle_.set(&server_->orb);
   if (!gateway) return;
   gateway_ = std::make_unique<Side>(&clock_, &logger_, registry_->gate());
   auto upstream =
@@ -109,6 +112,7 @@ RemoteNode::RemoteNode(bool gateway) {
   gateway_->orb.adapter().SetDefaultServant(std::make_shared<orb::Forwarder>(
       &gateway_->orb.invoker(), *upstream, &gateway_->orb.reactor(), &clock_, &logger_));
   port_ = gateway_->port;
+  handle_.set(&gateway_->orb);
 }
 
 RemoteNode::~RemoteNode() {
@@ -118,6 +122,7 @@ RemoteNode::~RemoteNode() {
 
 absl::Status RemoteNode::Shutdown(Nanos patience) {
   absl::Status status;
+  handle_.set(nullptr);
   for (auto* side : {&gateway_, &server_}) {
     if (*side == nullptr) continue;
     status.Update((*side)->orb.Shutdown(clock_.Now() + patience));

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/logger.h"
 #include "filters/registry.h"
+#include "filters/remote/orb_channel.h"
 #include "orb/core/orb.h"
 #include "tests/interop/raw_giop.h"
 
@@ -92,6 +93,7 @@ class RemoteNode {
   NullLogger logger_;
   Executions executions_;
   std::function<void(const orb::Call&)> on_call_ = [](const orb::Call&) {};
+  filters::OrbHandle handle_;  // of orb(), for filters that are objects
   filters::FilterKinds kinds_;
   std::unique_ptr<filters::Registry> registry_;
   std::unique_ptr<Side> server_, gateway_;

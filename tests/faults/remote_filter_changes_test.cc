@@ -236,6 +236,28 @@ TEST_P(RemoteChanges, SystemExceptionsKeepMinorAndCompletion) {
   EXPECT_TRUE(seen_.empty());
 }
 
+TEST_P(RemoteChanges, ACompletionStatusThatIsNotSetIsTrue) {
+  Plug("watch");
+  down_answer_.mutable_system_exception()->set_name("NO_MEMORY");
+  EXPECT_EQ(ReadNumberedReply(Call(6)).completed, 0u) << "YES: the servant has done its work";
+  up_answer_.mutable_system_exception()->set_name("NO_MEMORY");
+  down_answer_.Clear();
+  down_answer_.mutable_pass();
+  EXPECT_EQ(ReadNumberedReply(Call(7)).completed, 1u) << "NO";
+  // An older filter's YES cannot be told from nothing; a newer one's can.
+  up_answer_.mutable_system_exception()->set_completed(v1::SystemException::COMPLETED_YES);
+  EXPECT_EQ(ReadNumberedReply(Call(8)).completed, 0u);
+}
+
+TEST_P(RemoteChanges, ARedirectOfAReplyIsRefusedAndCounted) {
+  Plug("change");
+  down_answer_.set_redirect("elsewhere");
+  const NumberedReply reply = ReadNumberedReply(Call(6));
+  EXPECT_EQ(reply.kind, NumberedReply::kServants);
+  EXPECT_EQ(reply.number, 6u);
+  EXPECT_EQ(node_.Counter("refused"), 1u);
+}
+
 TEST_P(RemoteChanges, ExceptionsAreSeenOnTheWayDownAndReplaced) {
   Plug("change");
   EXPECT_EQ(ReadNumberedReply(Call(6, "user")).kind, NumberedReply::kUser);

@@ -25,9 +25,8 @@ sockaddr_in Loopback(int port) {
 }
 
 void CutAfter(int fd, int target_port, size_t octets, std::atomic<int>* cuts) {
-  const int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in address = Loopback(target_port);
-  if (connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+  const int to = RawListener::ConnectTo(target_port);
+  if (to >= 0) {
     size_t left = octets;
     char buffer[16384];
     pollfd fds[] = {{fd, POLLIN, 0}, {to, POLLIN, 0}};
@@ -42,7 +41,7 @@ void CutAfter(int fd, int target_port, size_t octets, std::atomic<int>* cuts) {
     if (left == 0) ++*cuts;
   }
   shutdown(fd, SHUT_RDWR);
-  close(to);
+  RawListener::Close(to);
 }
 
 }  // namespace
@@ -135,6 +134,18 @@ RawListener::RawListener(Serve serve) : serve_(std::move(serve)) {
   EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
   port_ = ntohs(address.sin_port);
   acceptor_ = std::thread([this] { Accept(); });
+}
+
+int RawListener::ConnectTo(int port) {
+  const int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = Loopback(port);
+  if (connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return to;
+  close(to);
+  return -1;
+}
+
+void RawListener::Close(int fd) {
+  if (fd >= 0) close(fd);
 }
 
 RawListener::~RawListener() {

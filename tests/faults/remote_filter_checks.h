@@ -75,6 +75,10 @@ class RawListener {
   int port() const { return port_; }
   int connections() const { return connections_; }
 
+  // To a port of 127.0.0.1; -1 if nobody is there.
+  static int ConnectTo(int port);
+  static void Close(int fd);
+
  private:
   void Accept();
   const Serve serve_;

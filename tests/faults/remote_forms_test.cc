@@ -75,8 +75,8 @@ class RemoteForms : public ::testing::TestWithParam<const char*> {
     FilterParameters parameters;
     const std::string form = GetParam();
     if (form != "probe") {
-      hosted_ = std::make_unique<HostedFilter>(probe_, *probe_->New({}, {}));
-      parameters["timeout"] = "20s";
+      hosted_ = std::make_unique<HostedFilter>(probe_, *probe_->New({}, {}), policy_);
+      if (policy_.timeout == 0) parameters["timeout"] = "20s";
     }
     if (form == "grpc") {
       auto host = ServeGrpcFilter("unix:" + dir_.File("filter"), hosted_.get());
@@ -123,6 +123,7 @@ class RemoteForms : public ::testing::TestWithParam<const char*> {
   OrbHandle handle_;
   FilterKinds kinds_;
   ChangingKind* probe_ = nullptr;
+  DeclaredPolicy policy_;  // the hosted filter's
   NullLogger logger_;
   std::unique_ptr<HostedFilter> hosted_;
   std::unique_ptr<TestOrb> host_;
@@ -263,6 +264,41 @@ TEST_P(RemoteForms, ARedirectGoesToTheOtherObject) {
     EXPECT_EQ(call.result(), -7);
   }
   EXPECT_EQ(executed_, 0);
+}
+
+TEST_P(RemoteForms, ARedirectOfAReplyIsRefused) {
+  if (GetParam() == std::string("probe")) return;  // such a filter is trusted to know better
+  probe_->down = [](const std::string&, std::string_view, orb::Call& call) {
+    call.Redirect("other");
+    return Verdict::kRedirect;
+  };
+  Plug();
+  TestCall call("echo", 41);
+  ASSERT_TRUE(Invoke(&call).ok()) << call.status;
+  EXPECT_EQ(call.result(), 41);
+  EXPECT_EQ(executed_, 1);
+  EXPECT_EQ(Counter("refused"), 1u);
+}
+
+TEST_P(RemoteForms, WhatItDeclaresHoldsWhenItHasGone) {
+  if (GetParam() == std::string("probe")) return;  // it cannot be away
+  policy_ = {.timeout = 30 * kSecond, .on_failure = "answer=result:big:0000002a"};
+  Plug();
+  TestCall before("echo", 1);
+  ASSERT_TRUE(Invoke(&before).ok()) << before.status;
+  EXPECT_EQ(before.result(), 1);
+  grpc_.reset();
+  host_.reset();
+  ASSERT_TRUE(orb::Eventually([&] {
+    TestCall call("echo", 1);
+    return Invoke(&call).ok() && call.result() == 42;
+  }));
+  ASSERT_TRUE(orb::Eventually([this] { return Counter("connected") == 0; }));
+  const int executed = executed_;
+  TestCall after("echo", 1);
+  ASSERT_TRUE(Invoke(&after).ok()) << after.status;
+  EXPECT_EQ(after.result(), 42);
+  EXPECT_EQ(executed_, executed);
 }
 
 TEST_P(RemoteForms, AFilterThatThrowsFailsTheCallAndSaysNoMore) {

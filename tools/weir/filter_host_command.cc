@@ -10,6 +10,7 @@
 #include "filters/remote/filter_servant.h"
 #include "filters/remote/grpc_host.h"
 #include "filters/remote/hosted_filter.h"
+#include "filters/remote/policy.h"
 #include "orb/reference/ior.h"
 #include "tools/weir/node.h"
 
@@ -23,6 +24,7 @@ struct HostFlags {
   std::string grpc;
   std::string filter;
   std::vector<std::string> parameters;
+  filters::DeclaredPolicy policy;
 };
 
 absl::StatusOr<std::unique_ptr<filters::HostedFilter>> NewFilter(const HostFlags& flags,
@@ -49,9 +51,13 @@ absl::StatusOr<std::unique_ptr<filters::HostedFilter>> NewFilter(const HostFlags
           StrCat("--set ", parameter.substr(0, equals), "=... is given twice"));
     }
   }
+  if (const auto policy = filters::Parse(flags.policy); !policy.ok()) {
+    return absl::InvalidArgumentError(
+        StrCat("filter-host: --timeout or --on-failure: ", policy.status().message()));
+  }
   auto filter = kind->New(parameters, {clock, logger, "filter-host"});
   if (!filter.ok()) return filter.status();
-  return std::make_unique<filters::HostedFilter>(kind, *std::move(filter));
+  return std::make_unique<filters::HostedFilter>(kind, *std::move(filter), flags.policy);
 }
 
 absl::Status RunFilterHost(const HostFlags& flags, CommandContext* context) {
@@ -109,6 +115,13 @@ void AddFilterHostCommand(CLI::App* app, CommandContext* context) {
           "--grpc", flags->grpc,
           "Serve weir.filter.v1 there, for plugs with --filter grpc: unix:PATH or HOST:PORT")
       ->type_name("ADDRESS");
+  AddDurationOption(command, "--timeout", &flags->policy.timeout,
+                    "Declared to nodes: how long an answer may take, where the plug does not say");
+  command
+      ->add_option("--on-failure", flags->policy.on_failure,
+                   "Declared to nodes: what a call gets without an answer, where the plug does not "
+                   "say: open, closed, answer=...")
+      ->type_name("POLICY");
   AddNodeOptions(command, &flags->node, /*must_listen=*/false);
   AddExamples(
       command,

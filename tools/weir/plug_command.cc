@@ -127,7 +127,8 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
   command
       ->add_option("--on-failure", flags->on_failure,
                    "Filters in other processes: what a call gets without an answer: open (it goes "
-                   "on), closed (NO_PERMISSION, the default), answer=EXCEPTION")
+                   "on), closed (NO_PERMISSION, the default), answer=EXCEPTION, answer=result:HEX, "
+                   "answer=user:IDL:...")
       ->type_name("POLICY");
   AddExpectRevisionOption(command, &flags->expected_revision);
   AddClientOptions(command, context, /*own_timeout=*/true);

@@ -59,6 +59,51 @@ TEST_F(ReplaceTest, AnEmptyResultIsOneToo) {
   EXPECT_TRUE(call.reply().body.bytes.empty());
 }
 
+TEST_F(ReplaceTest, AResultMaySayItsByteOrder) {
+  Plug("replace", {{"result", "big:0000002a"}}, "replace");
+  FakeCall call;
+  call.Run(registry_.gate());
+  EXPECT_EQ(call.reply().body.order, cdr::ByteOrder::kBig);
+  EXPECT_EQ(call.reply().body.decoder().ReadULong(), 42u);
+
+  Commit({Unplug("p")});
+  Plug("replace", {{"result", "little:2a000000"}}, "", "replace_reply");
+  call.Run(registry_.gate(), AnswerOddly);
+  EXPECT_EQ(call.reply().body.order, cdr::ByteOrder::kLittle);
+  EXPECT_EQ(call.reply().body.decoder().ReadULong(), 42u);
+}
+
+TEST_F(ReplaceTest, AUserExceptionIsOneInBothPhases) {
+  Plug("replace", {{"user", "IDL:acme/Closed:1.0"}}, "replace");
+  FakeCall call;
+  call.Run(registry_.gate());
+  EXPECT_FALSE(call.reached_servant());
+  EXPECT_EQ(call.reply().status, orb::ReplyStatus::kUserException);
+  EXPECT_EQ(call.reply().body.decoder().ReadString(), "IDL:acme/Closed:1.0");
+  EXPECT_EQ(Counters()[".bounced"], 1u);
+
+  // With a member: a string of one octet and its terminator, then the long 42.
+  Commit({Unplug("p")});
+  Plug("replace", {{"user", "big:00000002610000000000002a"}}, "", "replace_reply");
+  call.Run(registry_.gate(), AnswerOddly);
+  EXPECT_TRUE(call.reached_servant());
+  EXPECT_EQ(call.reply().status, orb::ReplyStatus::kUserException);
+  EXPECT_TRUE(call.reply().contexts.empty());
+  cdr::Decoder in = call.reply().body.decoder();
+  EXPECT_EQ(in.ReadString(), "a");
+  EXPECT_EQ(in.ReadULong(), 42u);
+  EXPECT_EQ(Counters()[".raised"], 1u);
+}
+
+TEST_F(ReplaceTest, WhatIsNoUserExceptionIsRefused) {
+  for (const char* user : {"", "acme", "00", "little:0100000000", "big:00000009610000"}) {
+    const absl::Status status = TryPlug("replace", {{"user", user}});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << user;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("parameter 'user' is '"), HasSubstr("repository id")));
+  }
+}
+
 TEST_F(ReplaceTest, AnExceptionHasTheCompletionStatusThatIsTrue) {
   Plug("replace", {{"exception", "NO_IMPLEMENT"}}, "replace");
   FakeCall call;
@@ -100,12 +145,15 @@ TEST_F(ReplaceTest, BadParametersAreRefused) {
   EXPECT_THAT(std::string(TryPlug("replace", {{"exception", "NO_WAY"}}).message()),
               HasSubstr("'NO_WAY'"));
   const std::vector<FilterParameters> neither_or_both = {
-      {}, {{"result", ""}, {"exception", "UNKNOWN"}}};
+      {},
+      {{"result", ""}, {"exception", "UNKNOWN"}},
+      {{"user", "IDL:a:1.0"}, {"exception", "UNKNOWN"}},
+      {{"result", ""}, {"user", "IDL:a:1.0"}, {"exception", "UNKNOWN"}}};
   for (const FilterParameters& parameters : neither_or_both) {
     const absl::Status status = TryPlug("replace", parameters);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr("'result' and 'exception'"), Not(HasSubstr("\n"))));
+                AllOf(HasSubstr("'result', 'user' and 'exception'"), Not(HasSubstr("\n"))));
   }
 }
 
