@@ -4,6 +4,7 @@
 #include <string>
 
 #include "filters/builtin/fixed_exception.h"
+#include "filters/builtin/hex.h"
 #include "filters/parameters.h"
 
 namespace weir::filters {
@@ -11,25 +12,6 @@ namespace {
 
 // Octets of a result.
 constexpr size_t kMaxResult = 64 * 1024;
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::optional<std::string> ParseHex(std::string_view text) {
-  if (text.size() % 2 != 0 || text.size() / 2 > kMaxResult) return std::nullopt;
-  std::string octets;
-  octets.reserve(text.size() / 2);
-  for (size_t i = 0; i < text.size(); i += 2) {
-    const int high = HexDigit(text[i]), low = HexDigit(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    octets += static_cast<char>(high * 16 + low);
-  }
-  return octets;
-}
 
 class ResultFilter : public Filter {
  public:
@@ -90,7 +72,7 @@ class ReplaceKind : public FilterKind {
       if (!read.ok()) return read.status();
       return std::make_unique<ExceptionFilter>(exception);
     }
-    std::optional<std::string> result = ParseHex(read.Text("result"));
+    std::optional<std::string> result = ParseHex(read.Text("result"), kMaxResult);
     if (!result.has_value()) {
       read.Fail("result",
                 "it must be at most 65536 octets of two hexadecimal digits each, such as 01000000");

@@ -34,6 +34,7 @@ struct Answer {
     kSystemException,
     kFailure,
     kRedirect,
+    kRedirectTo,
   };
 
   Kind kind = Kind::kPass;
@@ -43,7 +44,7 @@ struct Answer {
   std::optional<std::vector<std::pair<uint32_t, std::string>>> contexts;
   orb::SystemException exception;
   std::string failure;   // English, for the log
-  std::string redirect;  // the object key to go to
+  std::string redirect;  // kRedirect: the object key to go to; kRedirectTo: a reference
 };
 
 // One question that is being put. Views are valid during Channel::Ask only.

@@ -170,6 +170,14 @@ void RemoteFilter::Tick() {
   for (Waiting& w : late) TakePolicy(w.phase, kTimedOut, StepOutcome::kTimedOut, std::move(w.call));
 }
 
+void RemoteFilter::Failed(std::string_view why, Phase phase, Suspension call) {
+  const uint64_t failures = counts_[kFailures].load(std::memory_order_relaxed) + 1;
+  if (std::has_single_bit(failures)) {
+    Log(LogLevel::kError, "filter_failed", StrCat("failure ", failures, ": ", why));
+  }
+  TakePolicy(phase, kFailures, StepOutcome::kFailed, std::move(call));
+}
+
 void RemoteFilter::Answered(uint64_t ticket, Answer answer) {
   Waiting waiting;
   bool may_change = false;
@@ -191,17 +199,16 @@ void RemoteFilter::Answered(uint64_t ticket, Answer answer) {
   }
   Add(kAnswered);
   if (answer.kind == Answer::Kind::kFailure) {
-    const uint64_t failures = counts_[kFailures].load(std::memory_order_relaxed) + 1;
-    if (std::has_single_bit(failures)) {
-      Log(LogLevel::kError, "filter_failed", StrCat("failure ", failures, ": ", answer.failure));
-    }
-    return TakePolicy(waiting.phase, kFailures, StepOutcome::kFailed, std::move(waiting.call));
+    return Failed(answer.failure, waiting.phase, std::move(waiting.call));
   }
   bool refused = false;
-  const Verdict verdict =
+  const absl::StatusOr<Verdict> verdict =
       ApplyAnswer(std::move(answer), waiting.phase, may_change, &*waiting.call, &refused);
+  if (!verdict.ok()) {
+    return Failed(ToStd(verdict.status().message()), waiting.phase, std::move(waiting.call));
+  }
   if (refused) Add(kRefused);
-  waiting.call.Resume(verdict);
+  waiting.call.Resume(*verdict);
 }
 
 void RemoteFilter::Connected(std::vector<MethodInfo> methods) {

@@ -88,6 +88,8 @@ class RemoteFilter : public Filter, private Channel::Listener {
   void Start(Phase phase, int method, Suspension call);
   // Counts the reason, and lets the call go on with the policy's verdict. `why` is for the gate.
   void TakePolicy(Phase phase, Count reason, StepOutcome why, Suspension call);
+  // The filter has said, in `why`, that it cannot judge.
+  void Failed(std::string_view why, Phase phase, Suspension call);
   void Tick();
   // Whether the filter may be asked now.
   bool BreakerAdmits(Nanos now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -33,6 +33,8 @@ class ClientCall : public Call {
   // come, and the invoker is then told.
   bool Down();
 
+  absl::Status RedirectTo(std::string_view reference) override;
+
  private:
   friend struct ClientCallList;
 

@@ -33,7 +33,8 @@ uint32_t Dispatcher::Dispatch(CallRef call, std::shared_ptr<Servant>* servant) {
 }
 
 bool Dispatcher::FindRedirected(CallRef* call, std::shared_ptr<Servant>* servant) {
-  *servant = adapter_->Find((*call)->request().object_key);
+  *servant =
+      (*call)->elsewhere() != nullptr ? elsewhere_ : adapter_->Find((*call)->request().object_key);
   if (*servant != nullptr) return true;
   call->SendSystemException({ExceptionId::kObjectNotExist, OmgMinor(2), Completion::kNo});
   return false;

@@ -19,6 +19,7 @@
 #include "orb/core/adapter.h"
 #include "orb/core/codec.h"
 #include "orb/core/dispatcher.h"
+#include "orb/core/forwarder.h"
 #include "orb/core/gate.h"
 #include "orb/core/invoker.h"
 #include "orb/core/limits.h"
@@ -33,6 +34,8 @@ struct OrbOptions {
   ReactorOptions reactor;
   ServerLimits server;
   ClientLimits client;
+  // For calls that filters send to other servers.
+  ForwarderOptions elsewhere;
   // gethostname() of this host: references with Unix sockets name it, and are used where they do.
   std::string hostname;
 };

@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "orb/core/target.h"
+
 namespace weir::orb {
 
 // What one thread keeps.
@@ -56,6 +58,14 @@ void ServerCall::Begin(ServerConnection* connection, bool alone) {
 }
 
 uint32_t ServerCall::BeginUpcall() { return connection_->BeginUpcall(); }
+
+absl::Status ServerCall::RedirectTo(std::string_view reference) {
+  auto target = connection_->context_->dispatcher->FindElsewhere(reference);
+  if (!target.ok()) return target.status();
+  const std::string_view key = (*target)->reference().object_key;
+  SendElsewhere(*std::move(target), key);
+  return absl::OkStatus();
+}
 
 uint32_t ServerCall::Run() {
   // Our reference to the connection lasts until the call is put away, which nobody else does before
@@ -151,6 +161,7 @@ void ServerCall::PutAway() {
   gate_state_ = GateState();
   kept_.clear();
   redirected_ = false;
+  elsewhere_.reset();
   peer_ = nullptr;
   watcher_ = nullptr;
   resumed_ = false;

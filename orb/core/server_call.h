@@ -31,6 +31,7 @@ class ServerCall : public Call {
   // is as Dispatcher::Dispatch's.
   uint32_t Run();
   uint32_t BeginUpcall() override;
+  absl::Status RedirectTo(std::string_view reference) override;
 
   // The peer wants no reply. REQUIRES: the connection's lock is held, so that the call is not put
   // away.
