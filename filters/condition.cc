@@ -26,9 +26,9 @@ std::optional<uint32_t> ParseNumber(std::string_view text, int base) {
 }
 
 std::optional<std::string> ParseHex(std::string_view text) {
-  const bool good =
-      !text.empty() && text.size() % 2 == 0 && text.size() <= 2 * kMaxOctets &&
-      std::all_of(text.begin(), text.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  const bool good = !text.empty() && text.size() % 2 == 0 && text.size() <= 2 * kMaxOctets &&
+                    std::all_of(text.begin(), text.end(),
+                                [](unsigned char c) { return absl::ascii_isxdigit(c); });
   if (!good) return std::nullopt;
   return absl::HexStringToBytes(ToAbsl(text));
 }
@@ -163,9 +163,8 @@ absl::StatusOr<Conditions> Conditions::Parse(const std::vector<std::string>& con
   ConditionParser parser(&parsed);
   for (const std::string& condition : conditions) {
     if (absl::Status status = parser.Parse(condition); !status.ok()) {
-      return absl::InvalidArgumentError(StrCat("bad condition '",
-                                               Escape(condition.substr(0, 256)),
-                                               "': ", status.message()));
+      return absl::InvalidArgumentError(
+          StrCat("bad condition '", Escape(condition.substr(0, 256)), "': ", status.message()));
     }
   }
   return parsed;

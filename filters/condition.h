@@ -11,8 +11,8 @@
 //   context=ID:HEX*      and octets that begin so
 //
 // With `!=` in place of `=`, it must not be so. Conditions of different kinds must all hold. Of one
-// kind, any of those with `=` suffices, and each of those with `!=` must hold. What is not known of a
-// call, such as the user behind a TCP connection, equals nothing.
+// kind, any of those with `=` suffices, and each of those with `!=` must hold. What is not known of
+// a call, such as the user behind a TCP connection, equals nothing.
 //
 // Thread safety: values; immutable once made.
 
@@ -63,8 +63,7 @@ struct OperationPattern {
 
   // REQUIRES: the class's operations are all matched or none is.
   bool Matches(const OperationClass& operations) const {
-    return prefix ? operations.text.starts_with(text)
-                  : operations.exact && operations.text == text;
+    return prefix ? operations.text.starts_with(text) : operations.exact && operations.text == text;
   }
 };
 

@@ -185,16 +185,19 @@ orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t 
       return FailUp(call, step, kUnknownThrown);
     }
     if (verdict == Verdict::kRedirect) [[unlikely]]
-      return Redirected(call, step);
+      return Redirected(call, chain, i);
     if (UpEnded(call, step, verdict) != Outcome::kPass) return Outcome::kAnswer;
   }
   call.gate_state().passed = chain.size;
   return Outcome::kPass;
 }
 
-orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Step& step) {
+orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Chain& chain, size_t at) {
+  const Step& step = chain.up[at];
   Stepped(step, Phase::kUp, StepOutcome::kRedirected, call);
   orb::GateState& state = call.gate_state();
+  // The same key of another server: it is just what these filters are for.
+  if (call.kept_key()) return GoUp(call, chain, at + 1);
   state.passed = step.position;
   if (state.redirects == nullptr) state.redirects = new Redirects;
   auto* const redirects = static_cast<Redirects*>(state.redirects);
@@ -209,7 +212,8 @@ orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Step& step) {
         {orb::ExceptionId::kTransient, orb::WeirMinor::kRedirectLoop, orb::Completion::kNo});
     return Outcome::kAnswer;
   }
-  redirects->push_back({static_cast<const Chain*>(state.chain), state.passed});
+  // Whoever has sent it on sees the reply, too.
+  redirects->push_back({&chain, step.position + 1});
   const Snapshot& snapshot = SnapshotHolder::Held(state.hold);
   const orb::Request& request = call.request();
   if (const auto* const concerned = snapshot.Concerned(request.operation)) {
@@ -318,7 +322,9 @@ void FilterGate::Resume(orb::Call& call, Verdict verdict) {
   if (call.gate_state().down) {
     DownEnded(call, step, verdict);
   } else if (verdict == Verdict::kRedirect) {
-    const Outcome outcome = Redirected(call, step);
+    const orb::GateState& state = call.gate_state();
+    const Outcome outcome =
+        Redirected(call, *static_cast<const Chain*>(state.chain), state.next - 1);
     if (outcome != Outcome::kSuspended) call.ResumeUp(outcome == Outcome::kAnswer);
     suspended_.fetch_sub(1, std::memory_order_release);
     return;

@@ -86,9 +86,9 @@ class FilterGate : public orb::Gate,
     if (call.gate_state().trace != nullptr) [[unlikely]]
       tracer_->Note(step, phase, outcome, call);
   }
-  // A filter has sent the call to another object: its filters go on, unless that was once too
-  // often.
-  Outcome Redirected(orb::Call& call, const Step& step);
+  // The filter of the up step `at` has sent the call to another object: its filters go on, unless
+  // that was once too often.
+  Outcome Redirected(orb::Call& call, const Chain& chain, size_t at);
   // The chain that had sent the call on last, for the down phase. False: there is none left.
   bool PopRedirect(orb::Call& call);
   // How a step of each phase ends that did not fail.

@@ -4,29 +4,11 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "filters/hex.h"
 #include "orb/cdr/encoder.h"
 
 namespace weir::filters {
 namespace {
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::optional<std::string> ParseHex(std::string_view text) {
-  if (text.size() % 2 != 0 || text.size() / 2 > FixedReply::kMostOctets) return std::nullopt;
-  std::string octets;
-  octets.reserve(text.size() / 2);
-  for (size_t i = 0; i < text.size(); i += 2) {
-    const int high = HexDigit(text[i]), low = HexDigit(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    octets += static_cast<char>(high * 16 + low);
-  }
-  return octets;
-}
 
 bool Skip(std::string_view prefix, std::string_view* text) {
   if (!text->starts_with(prefix)) return false;
@@ -43,7 +25,7 @@ absl::StatusOr<FixedReply> FixedReply::Result(std::string_view text) {
   } else if (Skip("big:", &text)) {
     reply.order = cdr::ByteOrder::kBig;
   }
-  std::optional<std::string> octets = ParseHex(text);
+  std::optional<std::string> octets = ParseHex(text, FixedReply::kMostOctets);
   if (!octets.has_value()) {
     return absl::InvalidArgumentError(
         "it must be at most 65536 octets of two hexadecimal digits each, such as 01000000, with "

@@ -21,8 +21,8 @@ enum class Verdict : uint8_t {
   kPass,    // go on
   kBounce,  // up: call.reply() is the answer; neither later filters nor the servant see the call
   kRaise,   // down: call.reply() has been replaced by an exception; outer filters see that one
-  // up: Call::Redirect was called. The call goes to that object, whose own filters apply; on the
-  // way down those come first, then the ones that had passed it here.
+  // up: Call::Redirect or RedirectTo was called. The call goes to that object, whose own filters
+  // apply; on the way down those come first, then this one, then the ones that had passed it here.
   kRedirect,
 };
 

@@ -61,6 +61,11 @@ def redirect(object_key):
     return v1.Answer(redirect=object_key)
 
 
+def redirect_to(reference):
+    """Sends a request to an object of any server: "IOR:..." or "corbaloc:..."."""
+    return v1.Answer(redirect_to=reference)
+
+
 def user_exception(body):
     """The same with a user exception: its repository id and members, encoded as v1.Body."""
     return v1.Answer(user_exception=body)

@@ -9,8 +9,8 @@
 
 namespace weir::filters {
 
-// Adds `access`, `cache`, `count`, `deny`, `fault`, `log`, `message-log`, `rate-limit` and
-// `replace`. REQUIRES: none of them is there yet.
+// Adds `access`, `balancer`, `cache`, `count`, `delay`, `deny`, `fault`, `log`, `message-log`,
+// `rate-limit`, `replace`, `router` and `transform`. REQUIRES: none of them is there yet.
 void AddBuiltinFilters(FilterKinds* kinds);
 
 }  // namespace weir::filters

@@ -1,8 +1,8 @@
 #include "filters/builtin/fault.h"
 
-#include <atomic>
 #include <optional>
 
+#include "filters/builtin/dice.h"
 #include "filters/builtin/fixed_exception.h"
 #include "filters/builtin/thread_counters.h"
 #include "filters/parameters.h"
@@ -10,52 +10,25 @@
 namespace weir::filters {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) as a
-// function of its state.
-uint64_t Mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-// One stream of decisions.
-class Dice {
- public:
-  Dice(double probability, uint64_t start)
-      : threshold_(static_cast<uint64_t>(probability * kOne)), start_(start) {}
-
-  bool Throw() {
-    const uint64_t n = thrown_.fetch_add(1, std::memory_order_relaxed) + 1;
-    return (Mix(start_ + n * 0x9e3779b97f4a7c15) >> 11) < threshold_;
-  }
-  uint64_t thrown() const { return thrown_.load(std::memory_order_relaxed); }
-
- private:
-  static constexpr double kOne = 1ull << 53;  // above every value shifted by 11
-
-  const uint64_t threshold_;
-  const uint64_t start_;
-  std::atomic<uint64_t> thrown_{0};
-};
-
 class FaultFilter : public Filter {
  public:
   FaultFilter(double probability, uint64_t seed, orb::ExceptionId id,
               std::optional<orb::Completion> completed)
-      : requests_(probability, Mix(seed)),
-        replies_(probability, Mix(~seed)),
+      : probability_(probability),
+        requests_(seed, 0),
+        replies_(seed, 1),
         exception_(id),
         completed_(completed) {}
 
   Verdict Up(int, orb::Call& call) override {
-    if (!requests_.Throw()) return Verdict::kPass;
+    if (requests_.Throw() >= probability_) return Verdict::kPass;
     failed_.Add(kRequests);
     exception_.Set(completed_.value_or(orb::Completion::kNo), &call);
     return Verdict::kBounce;
   }
 
   Verdict Down(int, orb::Call& call) override {
-    if (!replies_.Throw()) return Verdict::kPass;
+    if (replies_.Throw() >= probability_) return Verdict::kPass;
     failed_.Add(kReplies);
     exception_.Set(completed_.value_or(CompletionInPlaceOf(call.reply())), &call);
     return Verdict::kRaise;
@@ -72,6 +45,7 @@ class FaultFilter : public Filter {
  private:
   enum Counter : size_t { kRequests, kReplies };
 
+  const double probability_;
   Dice requests_;
   Dice replies_;
   const FixedException exception_;

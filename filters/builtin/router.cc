@@ -1,39 +1,34 @@
 #include "filters/builtin/router.h"
 
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "filters/escape.h"
+#include "base/strings.h"
+#include "filters/builtin/destination.h"
 #include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {
 
-// Stops keys that no server would take.
-constexpr size_t kMostKey = 4096;
-
 class RouterFilter : public Filter {
  public:
-  explicit RouterFilter(std::string to) : to_(std::move(to)) {}
+  explicit RouterFilter(Destination to) : to_(std::move(to)) {}
 
   Verdict Up(int, orb::Call& call) override {
-    if (call.request().object_key == to_) return Verdict::kPass;  // it is there already
-    call.Redirect(to_);
-    return Verdict::kRedirect;
+    return to_.IsWhere(call) ? Verdict::kPass : to_.Send(&call);
   }
   Verdict Down(int, orb::Call&) override { return Verdict::kPass; }
 
  private:
-  const std::string to_;
+  const Destination to_;
 };
 
 class RouterKind : public FilterKind {
  public:
   std::string_view name() const override { return "router"; }
   std::string_view help() const override {
-    return "Sends calls to another object of the same server. That object's own filters apply, and "
-           "the caller does not learn of it.";
+    return "Sends calls to another object, of the same server or of any other. The filters that "
+           "apply to that object's key here apply, and the caller does not learn of it.";
   }
   absl::Span<const MethodInfo> methods() const override { return methods_; }
   absl::Span<const ParameterInfo> parameters() const override { return parameters_; }
@@ -42,14 +37,12 @@ class RouterKind : public FilterKind {
                                               const FilterContext&) const override {
     ParameterReader read(*this, parameters);
     if (!read.ok()) return read.status();
-    absl::StatusOr<std::string> key = UnescapeKey(read.Text("to"));
-    if (!key.ok() || key->empty() || key->size() > kMostKey) {
-      read.Fail("to",
-                "it must be an object key, with %XX for bytes that are no text, such as "
-                "NameService");
+    absl::StatusOr<Destination> to = Destination::Parse(read.Text("to"));
+    if (!to.ok()) {
+      read.Fail("to", ToStd(to.status().message()));
       return read.status();
     }
-    return std::make_unique<RouterFilter>(*std::move(key));
+    return std::make_unique<RouterFilter>(*std::move(to));
   }
 
  private:
@@ -62,10 +55,11 @@ class RouterKind : public FilterKind {
   };
   const std::vector<ParameterInfo> parameters_ = {
       {.name = "to",
-       .value = "KEY",
+       .value = "KEY|CORBALOC|IOR",
        .required = true,
        .example = "standby",
-       .help = "the other object's key, with %XX for bytes that are no text"},
+       .help = "the other object: its key, with %XX for bytes that are no text, if it is in the "
+               "same server; else its reference"},
   };
 };
 

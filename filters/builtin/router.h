@@ -1,4 +1,4 @@
-// `router`: sends calls to another object of the same server.
+// `router`: sends calls to another object, of the same server or of any other.
 
 #ifndef WEIR_FILTERS_BUILTIN_ROUTER_H_
 #define WEIR_FILTERS_BUILTIN_ROUTER_H_

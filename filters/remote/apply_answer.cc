@@ -36,7 +36,8 @@ void SetReply(orb::ReplyStatus status, OwnedBody body, orb::Call* call) {
 
 }  // namespace
 
-Verdict ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call, bool* refused) {
+absl::StatusOr<Verdict> ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call,
+                                    bool* refused) {
   const bool up = phase == Phase::kUp;
   switch (answer.kind) {
     case Answer::Kind::kPass: {
@@ -76,6 +77,13 @@ Verdict ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call
         return Verdict::kPass;
       }
       call->Redirect(std::move(answer.redirect));
+      return Verdict::kRedirect;
+    case Answer::Kind::kRedirectTo:
+      if (!up) {
+        *refused = true;
+        return Verdict::kPass;
+      }
+      if (const absl::Status s = call->RedirectTo(answer.redirect); !s.ok()) return s;
       return Verdict::kRedirect;
     case Answer::Kind::kSystemException:
     case Answer::Kind::kFailure:

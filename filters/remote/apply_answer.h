@@ -5,6 +5,7 @@
 #ifndef WEIR_FILTERS_REMOTE_APPLY_ANSWER_H_
 #define WEIR_FILTERS_REMOTE_APPLY_ANSWER_H_
 
+#include "absl/status/statusor.h"
 #include "filters/filter.h"
 #include "filters/remote/channel.h"
 
@@ -12,8 +13,10 @@ namespace weir::filters {
 
 // Puts what the answer says into the call, which keeps it. `*refused` is set if the answer changes
 // something and `may_change` is false, or if it redirects a reply; the call then passes as it is.
+// Error: the answer is a failure, after all; the call is as it was.
 // REQUIRES: `answer` is no failure.
-Verdict ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call, bool* refused);
+absl::StatusOr<Verdict> ApplyAnswer(Answer answer, Phase phase, bool may_change, orb::Call* call,
+                                    bool* refused);
 
 }  // namespace weir::filters
 

@@ -34,6 +34,7 @@ struct Answer {
     kSystemException,
     kFailure,
     kRedirect,
+    kRedirectTo,
   };
 
   Kind kind = Kind::kPass;
@@ -44,8 +45,9 @@ struct Answer {
   orb::SystemException exception;
   // exception.completed is not said: it is what the phase knows of the servant.
   bool completed_unset = false;
-  std::string failure;   // English, for the log
-  std::string redirect;  // the object key to go to; up only
+  std::string failure;  // English, for the log
+  // Up only. kRedirect: the object key to go to; kRedirectTo: a reference.
+  std::string redirect;
 };
 
 // One question that is being put. Views are valid during Channel::Ask only.

@@ -103,6 +103,10 @@ Answer FromProto(v1::Answer answer) {
       result.kind = Answer::Kind::kRedirect;
       result.redirect = std::move(*answer.mutable_redirect());
       return result;
+    case v1::Answer::kRedirectTo:
+      result.kind = Answer::Kind::kRedirectTo;
+      result.redirect = std::move(*answer.mutable_redirect_to());
+      return result;
     case v1::Answer::kFailure:
       result.kind = Answer::Kind::kFailure;
       result.failure = std::move(*answer.mutable_failure());
@@ -187,6 +191,9 @@ void ToProto(const Answer& answer, v1::Answer* out) {
     }
     case Answer::Kind::kRedirect:
       out->set_redirect(answer.redirect);
+      return;
+    case Answer::Kind::kRedirectTo:
+      out->set_redirect_to(answer.redirect);
       return;
     case Answer::Kind::kFailure:
       out->set_failure(answer.failure);

@@ -30,6 +30,12 @@ class HostedFilter::HostedCall : public orb::Call, private Suspension::Resumer {
     for (const auto& [id, data] : question_.contexts) contexts.push_back({id, data});
   }
 
+  // Whoever asked goes there.
+  absl::Status RedirectTo(std::string_view reference) override {
+    redirect_to_ = std::string(reference);
+    return absl::OkStatus();
+  }
+
   void Run(Filter* filter, int method) {
     const bool up = question_.phase == Phase::kUp;
     const orb::FilterScope filters(question_.nesting, /*holds_call=*/false);
@@ -64,8 +70,9 @@ class HostedFilter::HostedCall : public orb::Call, private Suspension::Resumer {
     if (verdict == Verdict::kRedirect) {
       // Down, the node refuses it, and counts that.
       Answer answer;
-      answer.kind = Answer::Kind::kRedirect;
-      answer.redirect = std::string(request_->object_key);
+      answer.kind = redirect_to_.empty() ? Answer::Kind::kRedirect : Answer::Kind::kRedirectTo;
+      answer.redirect =
+          redirect_to_.empty() ? std::string(request_->object_key) : std::move(redirect_to_);
       return End(std::move(answer));
     }
     if (up && verdict == Verdict::kPass) return End(Passed(request_->body, request_->contexts));
@@ -141,6 +148,7 @@ class HostedFilter::HostedCall : public orb::Call, private Suspension::Resumer {
   const std::function<void(Answer)> done_;
   orb::Request own_request_;
   orb::Peer own_peer_;
+  std::string redirect_to_;
 };
 
 std::vector<MethodInfo> HostedFilter::Describe() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "filters/remote/wire.h"
 

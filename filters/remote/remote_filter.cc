@@ -273,6 +273,14 @@ void RemoteFilter::Tick() {
   for (Waiting& w : late) TakePolicy(kTimedOut, StepOutcome::kTimedOut, std::move(w));
 }
 
+void RemoteFilter::Failed(const Replica& replica, std::string_view why, Waiting waiting) {
+  const uint64_t failures = counts_[kFailures].load(std::memory_order_relaxed) + 1;
+  if (std::has_single_bit(failures)) {
+    Log(replica, LogLevel::kError, "filter_failed", StrCat("failure ", failures, ": ", why));
+  }
+  TakePolicy(kFailures, StepOutcome::kFailed, std::move(waiting));
+}
+
 void RemoteFilter::Answered(Replica* replica, uint64_t ticket, Answer answer) {
   Waiting waiting;
   {
@@ -292,18 +300,16 @@ void RemoteFilter::Answered(Replica* replica, uint64_t ticket, Answer answer) {
   Add(kAnswered);
   replica->answered.fetch_add(1, std::memory_order_relaxed);
   if (answer.kind == Answer::Kind::kFailure) {
-    const uint64_t failures = counts_[kFailures].load(std::memory_order_relaxed) + 1;
-    if (std::has_single_bit(failures)) {
-      Log(*replica, LogLevel::kError, "filter_failed",
-          StrCat("failure ", failures, ": ", answer.failure));
-    }
-    return TakePolicy(kFailures, StepOutcome::kFailed, std::move(waiting));
+    return Failed(*replica, answer.failure, std::move(waiting));
   }
   bool refused = false;
-  const Verdict verdict =
+  const absl::StatusOr<Verdict> verdict =
       ApplyAnswer(std::move(answer), waiting.phase, waiting.may_change, &*waiting.call, &refused);
+  if (!verdict.ok()) {
+    return Failed(*replica, ToStd(verdict.status().message()), std::move(waiting));
+  }
   if (refused) Add(kRefused);
-  waiting.call.Resume(verdict);
+  waiting.call.Resume(*verdict);
 }
 
 void RemoteFilter::Connected(Replica* replica, std::vector<MethodInfo> methods) {

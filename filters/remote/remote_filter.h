@@ -111,6 +111,8 @@ class RemoteFilter : public Filter {
   void Lose(std::vector<Waiting> lost);
   // Counts the reason, and lets the call go on with the policy's verdict. `why` is for the gate.
   void TakePolicy(Count reason, StepOutcome why, Waiting waiting);
+  // The replica has said, in `why`, that it cannot judge.
+  void Failed(const Replica& replica, std::string_view why, Waiting waiting);
   void Tick();
   // What the replica has said of the method. A policy that makes no sense is logged and left out.
   Offer FindOffer(const Replica& replica, const Method& method);

@@ -147,7 +147,7 @@ absl::StatusOr<ReceivedQuestion> DecodeQuestion(cdr::Decoder* in) {
 absl::StatusOr<Answer> DecodeAnswer(cdr::Decoder* in) {
   Answer answer;
   const uint8_t kind = in->ReadOctet();
-  if (kind > static_cast<uint8_t>(Answer::Kind::kRedirect)) in->Fail(cdr::DecodeError::kBadValue);
+  if (kind > static_cast<uint8_t>(Answer::Kind::kRedirectTo)) in->Fail(cdr::DecodeError::kBadValue);
   answer.kind = static_cast<Answer::Kind>(kind);
   const bool has_body = in->ReadBoolean();
   OwnedBody body = DecodeBody(in);

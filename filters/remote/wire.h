@@ -16,13 +16,13 @@
 //     };                                          // what `reads` leaves out is empty
 //     struct Answer {
 //       octet kind;           // 0 pass, 1 result, 2 user exception, 3 system exception, 4 failure,
-//                             // 5 redirect
+//                             // 5 redirect, 6 redirect to a reference
 //       boolean has_body; Body body;
 //       string operation;                         // empty: unchanged
 //       boolean has_contexts; Contexts contexts;
 //       string exception; unsigned long minor; octet completed;
 //       string failure;
-//       Octets redirect;  // an object key
+//       Octets redirect;  // an object key, or for 6 "IOR:..." or "corbaloc:..."
 //     };
 //     interface Filter {                          // IDL:weir/Filter:1.0
 //       // An older filter gives no policies, and its reply ends before them; an older node does

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "orb/cdr/encoder.h"
 #include "orb/core/code_sets.h"
 #include "orb/core/message.h"
@@ -30,6 +31,8 @@
 #include "orb/core/system_exception.h"
 
 namespace weir::orb {
+
+class Target;
 
 // Who sent a request. Outlives every call that refers to it.
 struct Peer {
@@ -109,12 +112,22 @@ class Call {
   // for whoever lent the thread (a connection, which may pass its input on to another one), or 0.
   virtual uint32_t BeginUpcall() { return 0; }
 
-  // Sends the call to the object of another key: an up filter's verdict. The caller does not learn.
+  // Sends the call to another object: an up filter's verdict, of which the caller does not learn.
+  // To the object of that key, in this server (of a call that is made: at the same addresses).
   void Redirect(std::string key) {
     request_->object_key = Keep(std::move(key));
     redirected_ = true;
+    elsewhere_.reset();
+    kept_key_ = false;
   }
+  // To an object of any server, "IOR:..." or "corbaloc:...". INVALID_ARGUMENT or another error that
+  // says what is wrong with the reference; the call is then as it was.
+  virtual absl::Status RedirectTo(std::string_view reference) = 0;
   bool redirected() const { return redirected_; }
+  // The last redirect was to another server, to an object of the same key.
+  bool kept_key() const { return kept_key_; }
+  // Where RedirectTo has sent it, or null.
+  const std::shared_ptr<Target>& elsewhere() const { return elsewhere_; }
 
   // The object that the call is for now. By the gate, before or in the up phase.
   virtual ObjectIdentity Identity() { return {}; }
@@ -175,6 +188,13 @@ class Call {
   // Answers the call in place of the servant that dropped it.
   virtual void Abandon() = 0;
   virtual void SetWatcherLate(Watcher* watcher) { watcher_ = watcher; }
+  // What RedirectTo comes to. `key` is the target's, in its memory.
+  void SendElsewhere(std::shared_ptr<Target> target, std::string_view key) {
+    kept_key_ = request_->object_key == key;
+    request_->object_key = key;
+    elsewhere_ = std::move(target);
+    redirected_ = true;
+  }
 
   Request* request_;
   Reply reply_;
@@ -188,8 +208,10 @@ class Call {
   bool resumed_ = false;
   bool locate_ = false;
   bool redirected_ = false;
+  bool kept_key_ = false;
   cdr::ByteBuffer body_;
   std::vector<std::unique_ptr<const std::string>> kept_;
+  std::shared_ptr<Target> elsewhere_;
 };
 
 // The right and duty to answer a call.

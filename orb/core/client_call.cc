@@ -1,5 +1,6 @@
 #include "orb/core/client_call.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -35,6 +36,14 @@ struct ClientCallList {
 namespace {
 
 thread_local ClientCallList call_list;
+
+// The very same octets.
+bool Same(const std::vector<ServiceContext>& a, const std::vector<ServiceContext>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const ServiceContext& x, const ServiceContext& y) {
+        return x.id == y.id && x.data.data() == y.data.data() && x.data.size() == y.data.size();
+      });
+}
 
 bool Holds(const cdr::BlockRef& block, std::string_view bytes) {
   if (bytes.empty()) return true;
@@ -73,20 +82,30 @@ Gate::Outcome ClientCall::Up() {
 }
 
 ObjectIdentity ClientCall::Identity() {
-  return invocation_->target_->Identify(request_->object_key, invoker_->context_->clock->Now());
+  const Target& target = elsewhere_ != nullptr ? *elsewhere_ : *invocation_->target_;
+  return target.Identify(request_->object_key, invoker_->context_->clock->Now());
 }
 
 void ClientCall::AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) {
   // The question may outlive this call, of which only the caller keeps the target alive.
-  IsACall::Start(invoker_, invocation_->target_->shared_from_this(), request_->object_key, id,
-                 deadline, /*hurried=*/false, listener);
+  IsACall::Start(invoker_,
+                 elsewhere_ != nullptr ? elsewhere_ : invocation_->target_->shared_from_this(),
+                 request_->object_key, id, deadline, /*hurried=*/false, listener);
 }
 
 void ClientCall::TakeRedirect() {
   if (!redirected_) return;
-  // To that key, at the same addresses.
+  if (elsewhere_ != nullptr) invocation_->target_ = elsewhere_;
   invocation_->key_ = request_->object_key;
   invocation_->keep_key = true;
+}
+
+absl::Status ClientCall::RedirectTo(std::string_view reference) {
+  auto target = invoker_->targets().Find(reference);
+  if (!target.ok()) return target.status();
+  const std::string_view key = (*target)->reference().object_key;
+  SendElsewhere(*std::move(target), key);
+  return absl::OkStatus();
 }
 
 void ClientCall::ResumeUp(bool answered) {
@@ -142,7 +161,7 @@ uint32_t ClientCall::WaitResumed() {
 void ClientCall::Finish() {
   request_->operation = operation_;
   request_->body = std::move(request_body_);
-  if (!kept_.empty()) request_->contexts = contexts_;
+  if (!Same(request_->contexts, contexts_)) request_->contexts = contexts_;
   Invoker::Unnest(invocation_);
   const bool still_failed = !failure_.empty() && reply_.body.bytes.data() == failure_.view().data();
   if (!still_failed) {
@@ -156,6 +175,7 @@ void ClientCall::Finish() {
   invocation_->keep_key = keep_key_;
   if (redirected_) request_->object_key = {};  // what it was before is the invoker's affair
   redirected_ = false;
+  elsewhere_.reset();
 
   reply_.Clear();
   contexts_.clear();

@@ -35,6 +35,7 @@ class ClientCall : public Call {
 
   ObjectIdentity Identity() override;
   void AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) override;
+  absl::Status RedirectTo(std::string_view reference) override;
 
  private:
   friend struct ClientCallList;

@@ -6,6 +6,8 @@
 #include "base/strings.h"
 #include "orb/core/builtin_operations.h"
 #include "orb/core/filter_upcall.h"
+#include "orb/core/is_a_call.h"
+#include "orb/core/target.h"
 
 namespace weir::orb {
 
@@ -50,7 +52,8 @@ inline uint32_t Dispatcher::DispatchFiltered(CallRef call, std::shared_ptr<Serva
 }
 
 bool Dispatcher::FindRedirected(CallRef* call, std::shared_ptr<Servant>* servant) {
-  *servant = adapter_->Find((*call)->request().object_key);
+  *servant =
+      (*call)->elsewhere() != nullptr ? elsewhere_ : adapter_->Find((*call)->request().object_key);
   if (*servant != nullptr) return true;
   call->SendSystemException({ExceptionId::kObjectNotExist, OmgMinor(2), Completion::kNo});
   return false;
@@ -67,6 +70,12 @@ void Dispatcher::Resume(CallRef call, std::shared_ptr<Servant>* servant) {
   // The thread that brings a verdict has others to bring.
   reactor_->Post(
       [this, kept, call = call.Release()] { RunServant(*kept, CallRef(call), /*lent=*/false); });
+}
+
+void Dispatcher::AskElsewhere(const Call& call, std::string_view id, Nanos deadline,
+                              IsAListener* listener) {
+  IsACall::Start(invoker_, call.elsewhere(), call.request().object_key, id, deadline,
+                 /*hurried=*/call.resumed(), listener);
 }
 
 uint32_t Dispatcher::RunServant(Servant& servant, CallRef call, bool lent) {

@@ -9,10 +9,12 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "base/logger.h"
 #include "orb/core/adapter.h"
 #include "orb/core/gate.h"
+#include "orb/core/invoker.h"
 #include "orb/core/reactor.h"
 #include "orb/core/servant.h"
 
@@ -23,6 +25,20 @@ class Dispatcher {
   // All must outlive the dispatcher; `gate` may be null.
   Dispatcher(const ObjectAdapter* adapter, Gate* gate, Reactor* reactor, Logger* logger)
       : adapter_(adapter), gate_(gate), reactor_(reactor), logger_(logger) {}
+
+  // Before the first call: `invoker` finds objects of other servers, and `servant` has the calls
+  // that filters send there; it goes by Call::elsewhere.
+  void set_elsewhere(Invoker* invoker, std::shared_ptr<Servant> servant) {
+    invoker_ = invoker;
+    elsewhere_ = std::move(servant);
+  }
+  // For Call::RedirectTo.
+  absl::StatusOr<std::shared_ptr<Target>> FindElsewhere(std::string_view reference) {
+    return invoker_->targets().Find(reference);
+  }
+
+  // As Call::AskIsA, of a call that a filter has sent to another server.
+  void AskElsewhere(const Call& call, std::string_view id, Nanos deadline, IsAListener* listener);
 
   // Serves `call`, at once or later. `*servant` receives the servant, which must live as long as
   // the call. Returns what Call::BeginUpcall gave if a servant that may block has run, or a filter
@@ -58,6 +74,8 @@ class Dispatcher {
   Gate* const gate_;
   Reactor* const reactor_;
   Logger* const logger_;
+  Invoker* invoker_ = nullptr;
+  std::shared_ptr<Servant> elsewhere_;
 };
 
 }  // namespace weir::orb

@@ -137,8 +137,9 @@ absl::StatusOr<Ref<ClientConnection>> EndpointPool::Get(uint64_t affinity, Nanos
         attempt.connecting = true;
         if (hurried && park != nullptr) {
           attempt.parked.push_back(std::move(park));
-          context_->reactor->Post(
-              [this, i, deadline] { (void)Open(i, context_->clock->Now(), deadline); });
+          context_->reactor->Post([pool = shared_from_this(), i, deadline] {
+            (void)pool->Open(i, pool->context_->clock->Now(), deadline);
+          });
           return Ref<ClientConnection>();
         }
       } else if (choice.open) {

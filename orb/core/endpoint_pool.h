@@ -24,7 +24,7 @@
 
 namespace weir::orb {
 
-class EndpointPool {
+class EndpointPool : public std::enable_shared_from_this<EndpointPool> {
  public:
   // All must outlive the pool.
   EndpointPool(const ClientContext* context, Transport* transport, Messaging* messaging,

@@ -55,6 +55,7 @@ thread_local ForwardedList forwarded_list;
 
 void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patience) {
   Forwarded* const f = forwarded_list.Take();
+  const std::shared_ptr<Target>& to = forwarder->TargetOf(*call);
   f->forwarder_ = forwarder;
   f->request = &call->request();
   f->key_ = f->request->object_key;
@@ -65,7 +66,7 @@ void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patien
   f->locate = call->locate();
   // The layout of a body that GIOP 1.1 has fragmented depends on its types, which we do not know:
   // it cannot be sent on in another version. In 1.0 the upstream does not fragment its replies.
-  if (f->request->minor == GiopMinor::k2 && forwarder->upstream_->reference().giop_minor == 1) {
+  if (f->request->minor == GiopMinor::k2 && to->reference().giop_minor == 1) {
     f->request->minor = GiopMinor::k0;
   }
   f->tells_code_sets_ = call->code_sets().told() && !TellsCodeSets(f->request->contexts);
@@ -80,11 +81,11 @@ void Forwarder::Forwarded::Start(Forwarder* forwarder, CallRef call, bool patien
   }
   f->call_ = std::move(call);
   if (!patience) {
-    forwarder->invoker_->Start(forwarder->upstream_, f);
+    forwarder->invoker_->Start(to, f);
     return;
   }
   const Nanos began = forwarder->clock_->Now();
-  const bool read = forwarder->invoker_->Start(forwarder->upstream_, f, /*patience=*/true);
+  const bool read = forwarder->invoker_->Start(to, f, /*patience=*/true);
   forwarder->LearnPatience(read && forwarder->clock_->Now() - began < kMillisecond);
 }
 
@@ -121,7 +122,7 @@ Forwarder::Forwarder(Invoker* invoker, std::shared_ptr<Target> upstream, Reactor
       clock_(clock),
       logger_(logger),
       options_(options) {
-  upstream_->remembers_forward = false;
+  if (upstream_ != nullptr) upstream_->remembers_forward = false;
 }
 
 bool Forwarder::MayBePatient() {

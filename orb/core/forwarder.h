@@ -1,6 +1,7 @@
 // The servant behind a gateway: sends every call on to an upstream server, with the same object key
-// and the same bytes, and returns the reply when it comes. No thread waits meanwhile, unless it has
-// nothing better to do: a lone call is carried from end to end by one thread.
+// and the same bytes, and returns the reply when it comes. Calls that a filter has sent to an
+// object of another server go there. No thread waits meanwhile, unless it has nothing better to do:
+// a lone call is carried from end to end by one thread.
 //
 // Thread safety: as Servant.
 
@@ -24,7 +25,8 @@ struct ForwarderOptions {
 
 class Forwarder : public Servant {
  public:
-  // All pointers must outlive the forwarder.
+  // All pointers must outlive the forwarder. `upstream` is null where all calls are of the kind
+  // that filters have sent elsewhere.
   Forwarder(Invoker* invoker, std::shared_ptr<Target> upstream, Reactor* reactor,
             const Clock* clock, Logger* logger, ForwarderOptions options = {});
 
@@ -40,6 +42,10 @@ class Forwarder : public Servant {
   class Forwarded;
   friend struct ForwardedList;
 
+  // Where the call goes.
+  const std::shared_ptr<Target>& TargetOf(const Call& call) const {
+    return call.elsewhere() != nullptr ? call.elsewhere() : upstream_;
+  }
   bool MayBePatient();
   void LearnPatience(bool paid);
 

@@ -41,25 +41,27 @@ Invoker::Invoker(const ClientContext* context, Messaging* messaging, TransportFi
     : context_(context),
       messaging_(messaging),
       find_transport_(std::move(find_transport)),
-      reference_context_(std::move(reference_context)) {}
+      reference_context_(std::move(reference_context)),
+      targets_(this, reference_context_, context->limits.max_kept_targets) {}
 
 Invoker::~Invoker() = default;
 
-EndpointPool* Invoker::Pool(const Endpoint& endpoint) {
+std::shared_ptr<EndpointPool> Invoker::Pool(const Endpoint& endpoint) {
   Transport* const transport = find_transport_(endpoint.transport);
   if (transport == nullptr) return nullptr;
   MutexLock lock(&mu_);
-  std::unique_ptr<EndpointPool>& pool = pools_[StrCat(endpoint.transport, ":", endpoint.address)];
+  std::shared_ptr<EndpointPool>& pool = pools_[StrCat(endpoint.transport, ":", endpoint.address)];
   if (pool == nullptr) {
-    pool = std::make_unique<EndpointPool>(context_, transport, messaging_, endpoint.address);
+    pool = std::make_shared<EndpointPool>(context_, transport, messaging_, endpoint.address);
+    pools_changed_ = true;
   }
-  return pool.get();
+  return pool;
 }
 
 absl::StatusOr<std::shared_ptr<Target>> Invoker::NewTarget(Reference reference) {
-  std::vector<EndpointPool*> pools;
+  std::vector<std::shared_ptr<EndpointPool>> pools;
   for (const Endpoint& endpoint : reference.endpoints) {
-    if (EndpointPool* const pool = Pool(endpoint)) pools.push_back(pool);
+    if (auto pool = Pool(endpoint)) pools.push_back(std::move(pool));
   }
   if (pools.empty()) {
     return ToStatus({ExceptionId::kTransient, WeirMinor::kNoUsableAddress, Completion::kNo},
@@ -325,7 +327,7 @@ Invoker::Step Invoker::FailToConnect(Invocation* call) {
   const absl::Status failure = std::exchange(call->connect_failure_, absl::OkStatus());
   // The status says the address first, as the name of the peer does.
   std::string_view why = ToStd(failure.message());
-  for (EndpointPool* const pool : call->target_->pools()) {
+  for (const auto& pool : call->target_->pools()) {
     const std::string_view address =
         std::string_view(pool->name()).substr(pool->name().find(':') + 1);
     if (why.starts_with(address) && why.substr(address.size()).starts_with(": ")) {
@@ -425,18 +427,33 @@ void Invoker::CancelSoon(Invocation* call) {
       [connection, id] { connection->Cancel(id, Invocation::Outcome::kCancelled); });
 }
 
-std::vector<EndpointPool*> Invoker::Pools() const {
+std::vector<std::shared_ptr<EndpointPool>> Invoker::Pools() const {
   MutexLock lock(&mu_);
-  std::vector<EndpointPool*> result;
-  for (const auto& [name, pool] : pools_) result.push_back(pool.get());
+  std::vector<std::shared_ptr<EndpointPool>> result;
+  for (const auto& [name, pool] : pools_) result.push_back(pool);
   return result;
+}
+
+void Invoker::ForgetUnusedPools() {
+  std::vector<std::shared_ptr<EndpointPool>> unused;  // go without the lock
+  MutexLock lock(&mu_);
+  for (auto it = pools_.begin(); it != pools_.end();) {
+    // A new reference to a pool is made from a target's, or under the lock.
+    if (it->second.use_count() > 1 || it->second->size() > 0) {
+      ++it;
+      continue;
+    }
+    unused.push_back(std::move(it->second));
+    it = pools_.erase(it);
+    pools_changed_ = true;
+  }
 }
 
 void Invoker::CheckDeadlines() {
   const Nanos now = context_->clock->Now();
   {
     MutexLock lock(&mu_);
-    if (checked_.size() != pools_.size()) {
+    if (std::exchange(pools_changed_, false)) {
       checked_.clear();
       for (const auto& [name, pool] : pools_) checked_.push_back(pool.get());
     }
@@ -446,17 +463,23 @@ void Invoker::CheckDeadlines() {
 
 void Invoker::CheckTime() {
   const Nanos now = context_->clock->Now();
-  for (EndpointPool* pool : Pools()) pool->CheckTime(now);
+  for (const auto& pool : Pools()) pool->CheckTime(now);
+  ForgetUnusedPools();
 }
 
 void Invoker::Close() {
   closed_.store(true);
-  for (EndpointPool* pool : Pools()) pool->Close();
+  for (const auto& pool : Pools()) pool->Close();
+}
+
+size_t Invoker::pools() const {
+  MutexLock lock(&mu_);
+  return pools_.size();
 }
 
 size_t Invoker::connections() const {
   size_t n = 0;
-  for (EndpointPool* pool : Pools()) n += pool->size();
+  for (const auto& pool : Pools()) n += pool->size();
   return n;
 }
 

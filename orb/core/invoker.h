@@ -20,6 +20,7 @@
 #include "orb/core/gate.h"
 #include "orb/core/invocation.h"
 #include "orb/core/target.h"
+#include "orb/core/target_cache.h"
 #include "orb/reference/reference.h"
 
 namespace weir::orb {
@@ -38,6 +39,8 @@ class Invoker {
 
   // NOT_FOUND (TRANSIENT) if none of the reference's addresses is of a transport that this ORB has.
   absl::StatusOr<std::shared_ptr<Target>> NewTarget(Reference reference);
+  // By the text of their references.
+  TargetCache& targets() { return targets_; }
 
   // Starts a call; call->Done is called when it is over, perhaps before this returns. `patience`:
   // the reply may be read on this thread, if nobody else reads, as long as it comes quickly;
@@ -60,6 +63,8 @@ class Invoker {
   // Closes all connections. What is in flight fails, and so do later calls (kShuttingDown).
   void Close();
   size_t connections() const;
+  // Addresses that it has, or had of late, something to do with.
+  size_t pools() const;
 
  private:
   friend class ClientCall;
@@ -114,8 +119,10 @@ class Invoker {
   void End(Invocation* call);
   void ParkedAgain(Invocation* call, const absl::Status& outcome);
   bool Allowed(const Target& from, const Reference& to) const;
-  EndpointPool* Pool(const Endpoint& endpoint);
-  std::vector<EndpointPool*> Pools() const;
+  std::shared_ptr<EndpointPool> Pool(const Endpoint& endpoint);
+  std::vector<std::shared_ptr<EndpointPool>> Pools() const;
+  // Lets go of pools that no target refers to and that have no connection left.
+  void ForgetUnusedPools();
 
   const ClientContext* const context_;
   Messaging* const messaging_;
@@ -123,14 +130,16 @@ class Invoker {
   const ReferenceContext reference_context_;
   Gate* gate_ = nullptr;
   std::atomic<bool> closed_{false};
+  TargetCache targets_;
 
-  std::vector<EndpointPool*> checked_;  // the supervisor's copy of pools_
+  // The supervisor's copy of pools_, which nobody else takes anything out of.
+  std::vector<EndpointPool*> checked_;
 
   mutable Mutex mu_;
-  // An entry stays, so that Target may point to it. One for each address of the references that
-  // this process is given or forwarded to; of the latter, ForwardPolicy::kSameHost leaves as many
-  // as a host has ports, and kAny has no bound.
-  std::map<std::string, std::unique_ptr<EndpointPool>> pools_ ABSL_GUARDED_BY(mu_);
+  // One for each address of the targets that there are, and of those gone whose connections are
+  // still open.
+  std::map<std::string, std::shared_ptr<EndpointPool>> pools_ ABSL_GUARDED_BY(mu_);
+  bool pools_changed_ ABSL_GUARDED_BY(mu_) = false;  // since `checked_` was made
 };
 
 }  // namespace weir::orb

@@ -57,6 +57,9 @@ struct ClientLimits {
   // LOCATION_FORWARDs in a row. Stops servers that send us in a circle.
   int max_forwards = 10;
   ForwardPolicy forward_policy = ForwardPolicy::kSameHost;
+  // References of objects elsewhere that filters have sent calls to, which are kept ready. Stops a
+  // filter that makes up ever new ones.
+  size_t max_kept_targets = 1024;
 };
 
 }  // namespace weir::orb

@@ -76,6 +76,10 @@ absl::Status Orb::Start() {
       [this](std::string_view name) { return FindTransport(name); },
       ReferenceContext{options_.hostname, {}});
   invoker_->set_gate(outgoing_gate_);
+  dispatcher_.set_elsewhere(
+      invoker_.get(),
+      std::make_shared<Forwarder>(invoker_.get(), nullptr, &reactor_, client_context_.clock,
+                                  client_context_.logger, options_.elsewhere));
   reactor_.AddTick(kSecond, [this] {
     server_.CheckTime();
     invoker_->CheckTime();
@@ -130,16 +134,7 @@ absl::StatusOr<Ior> Orb::MakeReference(std::string_view type_id,
 }
 
 absl::StatusOr<std::shared_ptr<Target>> Orb::Resolve(std::string_view reference) {
-  absl::StatusOr<Reference> parsed = ParseReference(reference, {options_.hostname, {}});
-  if (!parsed.ok()) return parsed.status();
-  if (parsed->rir) {
-    return absl::InvalidArgumentError(
-        StrCat("corbaloc:rir:/", parsed->rir_name,
-               ": this ORB has no initial references; give a host, as in "
-               "corbaloc::1.2@HOST:PORT/",
-               parsed->rir_name));
-  }
-  return invoker_->NewTarget(*std::move(parsed));
+  return invoker_->targets().Resolve(reference);
 }
 
 absl::Status Orb::Shutdown(Nanos deadline) {

@@ -19,6 +19,7 @@
 #include "orb/core/adapter.h"
 #include "orb/core/codec.h"
 #include "orb/core/dispatcher.h"
+#include "orb/core/forwarder.h"
 #include "orb/core/gate.h"
 #include "orb/core/invoker.h"
 #include "orb/core/limits.h"
@@ -33,6 +34,8 @@ struct OrbOptions {
   ReactorOptions reactor;
   ServerLimits server;
   ClientLimits client;
+  // For calls that filters send to other servers.
+  ForwarderOptions elsewhere;
   // How long the end waits, once everything else has ended, for calls that filters have and do not
   // let go. They are then abandoned: each leaves its memory behind, with its connection's, and an
   // asynchronous invocation is never told (its object must stay, too). Stops one bad filter from
@@ -76,8 +79,8 @@ class Orb {
   absl::StatusOr<std::shared_ptr<Target>> Resolve(std::string_view reference);
 
   // Stops accepting, lets running calls finish until `deadline`, closes connections in good order,
-  // and stops the threads. DEADLINE_EXCEEDED says how many calls were cut off. Returns no later than
-  // OrbOptions::let_go after that, if no servant blocks.
+  // and stops the threads. DEADLINE_EXCEEDED says how many calls were cut off. Returns no later
+  // than OrbOptions::let_go after that, if no servant blocks.
   absl::Status Shutdown(Nanos deadline);
   // The first part of it, after which no call is being served; calls can still be made.
   absl::Status StopServing(Nanos deadline) { return server_.Shutdown(deadline); }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "orb/core/target.h"
 
 namespace weir::orb {
 
@@ -60,11 +61,17 @@ void ServerCall::Begin(ServerConnection* connection, bool alone) {
 uint32_t ServerCall::BeginUpcall() { return connection_->BeginUpcall(); }
 
 ObjectIdentity ServerCall::Identity() {
+  if (elsewhere_ != nullptr) {
+    return elsewhere_->Identify(request_->object_key, connection_->context_->clock->Now());
+  }
   if (redirected_) servant_ = connection_->context_->adapter->Find(request_->object_key);
   return servant_ != nullptr ? servant_->Identify(request_->object_key) : ObjectIdentity();
 }
 
 void ServerCall::AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) {
+  if (elsewhere_ != nullptr) {
+    return connection_->context_->dispatcher->AskElsewhere(*this, id, deadline, listener);
+  }
   // Another thread may go on with the call as soon as `listener` is told.
   const std::shared_ptr<Servant> servant = servant_;
   std::string why = "IsA threw what is not a std::exception";
@@ -77,6 +84,14 @@ void ServerCall::AskIsA(std::string_view id, Nanos deadline, IsAListener* listen
   listener->IsAKnown({IsAAnswer::kUnknown,
                       {ExceptionId::kTransient, WeirMinor::kInterfaceUnknown, Completion::kNo},
                       std::move(why)});
+}
+
+absl::Status ServerCall::RedirectTo(std::string_view reference) {
+  auto target = connection_->context_->dispatcher->FindElsewhere(reference);
+  if (!target.ok()) return target.status();
+  const std::string_view key = (*target)->reference().object_key;
+  SendElsewhere(*std::move(target), key);
+  return absl::OkStatus();
 }
 
 uint32_t ServerCall::Run() {
@@ -173,6 +188,7 @@ void ServerCall::PutAway() {
   gate_state_ = GateState();
   kept_.clear();
   redirected_ = false;
+  elsewhere_.reset();
   peer_ = nullptr;
   watcher_ = nullptr;
   resumed_ = false;

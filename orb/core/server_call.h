@@ -33,6 +33,7 @@ class ServerCall : public Call {
   uint32_t BeginUpcall() override;
   ObjectIdentity Identity() override;
   void AskIsA(std::string_view id, Nanos deadline, IsAListener* listener) override;
+  absl::Status RedirectTo(std::string_view reference) override;
 
   // The peer wants no reply. REQUIRES: the connection's lock is held, so that the call is not put
   // away.

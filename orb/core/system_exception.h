@@ -95,8 +95,8 @@ enum class WeirMinor : uint32_t {
   kForwardRefused = kWeirVmcid | 19,    // TRANSIENT: policy forbids following a LOCATION_FORWARD
   kRedirectLoop = kWeirVmcid | 20,      // TRANSIENT: filters send the call on too many times
   kInterfaceUnknown = kWeirVmcid | 22,  // TRANSIENT: the object did not say of what interface it is
-  kFilterLoop = kWeirVmcid | 24,      // TRANSIENT: filters call through filters too many times
-  kFilterBlocks = kWeirVmcid | 25,    // BAD_INV_ORDER: a filter must not wait on this thread
+  kFilterLoop = kWeirVmcid | 24,        // TRANSIENT: filters call through filters too many times
+  kFilterBlocks = kWeirVmcid | 25,      // BAD_INV_ORDER: a filter must not wait on this thread
 };
 
 struct SystemException {

@@ -19,15 +19,15 @@ namespace weir::orb {
 
 class Target : public std::enable_shared_from_this<Target> {
  public:
-  Target(Reference reference, std::vector<EndpointPool*> pools)
+  Target(Reference reference, std::vector<std::shared_ptr<EndpointPool>> pools)
       : reference_(std::move(reference)),
         pools_(std::move(pools)),
         peer_{reference_.endpoints.empty() ? "" : reference_.endpoints[0].transport,
               reference_.endpoints.empty() ? "" : reference_.endpoints[0].address} {}
 
   const Reference& reference() const { return reference_; }
-  // In the order of the reference's endpoints that this ORB can use; owned by the invoker.
-  const std::vector<EndpointPool*>& pools() const { return pools_; }
+  // In the order of the reference's endpoints that this ORB can use; shared with the invoker.
+  const std::vector<std::shared_ptr<EndpointPool>>& pools() const { return pools_; }
   // Whom calls go to, for filters: the first address of the reference.
   const Peer& peer() const { return peer_; }
 
@@ -35,7 +35,7 @@ class Target : public std::enable_shared_from_this<Target> {
   // ended.
   ObjectIdentity Identify(std::string_view key, Nanos now) const {
     ObjectIdentity identity{pools_[0]->domain(), 0, key};
-    for (EndpointPool* const pool : pools_) identity.epoch += pool->Ends(now);
+    for (const auto& pool : pools_) identity.epoch += pool->Ends(now);
     return identity;
   }
 
@@ -59,7 +59,7 @@ class Target : public std::enable_shared_from_this<Target> {
 
  private:
   const Reference reference_;
-  const std::vector<EndpointPool*> pools_;
+  const std::vector<std::shared_ptr<EndpointPool>> pools_;
   const Peer peer_;
 
   std::atomic<bool> has_forward_{false};

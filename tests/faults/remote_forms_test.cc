@@ -301,6 +301,43 @@ TEST_P(RemoteForms, WhatItDeclaresHoldsWhenItHasGone) {
   EXPECT_EQ(executed_, executed);
 }
 
+TEST_P(RemoteForms, ARedirectGoesToAnObjectOfAnotherServer) {
+  TestOrb elsewhere;
+  elsewhere.servant->On("echo", [](orb::CallRef call) {
+    call->NewBody().WriteLong(-8);
+    call->SetResult();
+    call.Send();
+  });
+  const std::string reference = StrCat("corbaloc::1.2@", elsewhere.Listen().address, "/test");
+  probe_->up = [&](const std::string&, std::string_view, orb::Call& call) {
+    EXPECT_TRUE(call.RedirectTo(reference).ok());
+    return Verdict::kRedirect;
+  };
+  Plug();
+  for (int i = 0; i < 10; ++i) {
+    TestCall call("echo", 41);
+    ASSERT_TRUE(Invoke(&call).ok()) << call.status;
+    EXPECT_EQ(call.result(), -8);
+  }
+  EXPECT_EQ(executed_, 0);
+}
+
+TEST_P(RemoteForms, ARedirectToNowhereIsAFailureOfTheFilter) {
+  probe_->up = [&](const std::string&, std::string_view, orb::Call& call) {
+    if (absl::Status s = call.RedirectTo("corbaloc:nonsense"); !s.ok())
+      throw std::runtime_error("");
+    return Verdict::kRedirect;
+  };
+  Plug();
+  TestCall call("echo", 41);
+  ASSERT_TRUE(Invoke(&call).ok()) << call.status;
+  EXPECT_EQ(call.exception().id, orb::ExceptionId::kNoPermission);
+  if (std::string(GetParam()) != "probe") {
+    EXPECT_EQ(Counter("failures"), 1u);
+  }
+  EXPECT_EQ(executed_, 0);
+}
+
 TEST_P(RemoteForms, AFilterThatThrowsFailsTheCallAndSaysNoMore) {
   probe_->up = [](const std::string&, std::string_view, orb::Call&) -> Verdict {
     throw std::runtime_error("secret");

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "filters/builtin/builtin.h"
+#include "filters/outgoing/repeater.h"
 #include "filters/remote/filter_servant.h"
 #include "filters/remote/grpc_host.h"
 #include "filters/remote/hosted_filter.h"
@@ -68,6 +69,8 @@ absl::Status RunFilterHost(const HostFlags& flags, CommandContext* context) {
   }
   filters::FilterKinds kinds;
   filters::AddBuiltinFilters(&kinds);
+  filters::OrbHandle orb_handle;
+  kinds.Add(filters::NewRepeaterKind(&orb_handle));
   std::unique_ptr<filters::HostedFilter> filter;
   std::unique_ptr<filters::GrpcHost> grpc;
   return RunNode(
@@ -91,7 +94,8 @@ absl::Status RunFilterHost(const HostFlags& flags, CommandContext* context) {
         if (!ior.ok()) return ior.status();
         context->out << orb::ToString(*ior) << std::endl;
         return absl::OkStatus();
-      });
+      },
+      &orb_handle);
 }
 
 }  // namespace

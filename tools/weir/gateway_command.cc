@@ -73,6 +73,7 @@ void AddGatewayCommand(CLI::App* app, CommandContext* context) {
       "order.\n");
   command->callback([settings, context] {
     if (settings->forwarder.timeout == 0) settings->forwarder.timeout = kNoDeadline;
+    settings->node.orb.orb.elsewhere = settings->forwarder;
     context->status = RunGateway(*settings, context);
   });
 }

@@ -9,7 +9,6 @@
 #include "base/strings.h"
 #include "control/node.h"
 #include "filters/filter.h"
-#include "filters/remote/orb_channel.h"
 #include "tools/weir/filter_kinds.h"
 #include "tools/weir/spdlog_logger.h"
 #include "tools/weir/version.h"
@@ -75,7 +74,8 @@ void AddNodeOptions(CLI::App* app, NodeSettings* s, bool must_listen) {
 
 absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
                      const std::function<absl::Status(orb::Orb*, const Clock*, Logger*)>& populate,
-                     const std::function<absl::Status(orb::Orb*)>& ready) {
+                     const std::function<absl::Status(orb::Orb*)>& ready,
+                     filters::OrbHandle* handle) {
   const sigset_t signals = BlockSignals();
   RaiseDescriptorLimit();
   SystemClock clock;
@@ -98,7 +98,11 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
 
   const std::unique_ptr<orb::Orb> orb = NewOrb(settings.orb, &clock, logger.get(), (*node)->gate());
   absl::Status status = orb->Start();
-  if (status.ok()) orb_handle.set(orb.get());
+  const auto tell_filters = [&](orb::Orb* orb_or_null) {
+    orb_handle.set(orb_or_null);
+    if (handle != nullptr) handle->set(orb_or_null);
+  };
+  if (status.ok()) tell_filters(orb.get());
   if (status.ok()) status = populate(orb.get(), &clock, logger.get());
   std::string endpoints;
   for (const std::string& endpoint : settings.listen) {
@@ -125,7 +129,7 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
   (*node)->Shutdown(clock.Now() + settings.shutdown_timeout);
   // Calls that run are judged to their end, by filters that are objects, too.
   const absl::Status stopped = orb->StopServing(clock.Now() + settings.shutdown_timeout);
-  orb_handle.set(nullptr);
+  tell_filters(nullptr);
   orb->Shutdown(clock.Now()).IgnoreError();  // nothing is left to be cut off
   if (status.ok()) status = stopped;
   return status;

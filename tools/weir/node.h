@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "filters/outgoing/orb_handle.h"
 #include "tools/weir/command.h"
 #include "tools/weir/orb_setup.h"
 
@@ -34,10 +35,12 @@ void AddNodeOptions(CLI::App* app, NodeSettings* settings, bool must_listen = tr
 
 // Runs a node until SIGINT or SIGTERM, then shuts it down in good order. `populate` is called
 // before the endpoints open, to activate servants; `ready` once they are open, to print what
-// callers need before the line `ready`.
+// callers need before the line `ready`. `handle`, if given, has the ORB while filters may call
+// through it.
 absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
                      const std::function<absl::Status(orb::Orb*, const Clock*, Logger*)>& populate,
-                     const std::function<absl::Status(orb::Orb*)>& ready);
+                     const std::function<absl::Status(orb::Orb*)>& ready,
+                     filters::OrbHandle* handle = nullptr);
 
 }  // namespace weir::tools
 

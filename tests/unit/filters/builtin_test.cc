@@ -28,8 +28,9 @@ TEST_F(BuiltinTest, EachKindSaysWhatItIsFor) {
     names.emplace_back(kind->name());
     EXPECT_FALSE(kind->help().empty());
   }
-  EXPECT_THAT(names, ElementsAre("access", "cache", "count", "deny", "fault", "log", "message-log",
-                                 "probe", "rate-limit", "replace", "router"));
+  EXPECT_THAT(names,
+              ElementsAre("access", "balancer", "cache", "count", "delay", "deny", "fault", "log",
+                          "message-log", "probe", "rate-limit", "replace", "router", "transform"));
 }
 
 TEST_F(BuiltinTest, ParametersThatAFilterDoesNotKnowAreRefused) {

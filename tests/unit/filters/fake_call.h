@@ -59,11 +59,20 @@ class FakeCall : public orb::Call {
   }
 
   bool reached_servant() const { return reached_servant_; }
+  // Where a filter has sent it; empty if nowhere.
+  const std::string& redirected_to() const { return redirected_to_; }
 
   std::optional<orb::SystemException> system_exception() const {
     if (reply_.status != orb::ReplyStatus::kSystemException) return std::nullopt;
     cdr::Decoder in(reply_.body.bytes, reply_.body.order, reply_.body.alignment);
     return orb::DecodeSystemException(&in);
+  }
+
+  absl::Status RedirectTo(std::string_view reference) override {
+    redirected_to_ = std::string(reference);
+    request_->object_key = "elsewhere";
+    redirected_ = true;
+    return absl::OkStatus();
   }
 
  private:
@@ -77,6 +86,7 @@ class FakeCall : public orb::Call {
   const std::string operation_;
   orb::Peer fixed_peer_{"tcp", "10.0.0.7:40112"};
   bool reached_servant_ = false;
+  std::string redirected_to_;
 };
 
 }  // namespace weir::filters

@@ -36,27 +36,24 @@ class Redirect : public RegistryTest, public ::testing::WithParamInterface<When>
         });
       };
     }
-    for (const char* key : {"a", "b", "c"}) {
-      auto servant = std::make_shared<orb::FunctionServant>();
-      servant->On("who", [this, key = std::string(key)](orb::CallRef call) {
-        {
-          std::lock_guard<std::mutex> lock(mu_);
-          ran_.push_back("servant " + key);
-        }
-        call->NewBody().WriteString(key);
-        call->SetResult();
-        call.Send();
-      });
-      EXPECT_TRUE(server_->adapter().Activate(key, servant).ok());
-    }
+    for (const char* key : {"a", "b", "c"}) Serve(&server_, key, key);
     endpoint_ = server_.Listen();
-    // A plug named "x-to-y" sends calls to y; others note that they ran and pass.
+    Serve(&other_, "b", "other b");
+    Serve(&other_, "d", "other d");
+    other_endpoint_ = other_.Listen();
+    // A plug named "x-to-y" sends calls to y, one named "x-at-y" to y of the other server; others
+    // note that they ran and pass.
     probe_->up = [this](const std::string& plug, std::string_view, orb::Call& call) {
       Note(plug + " up");
-      const size_t arrow = plug.find("-to-");
-      if (arrow == std::string::npos) return Verdict::kPass;
-      call.Redirect(plug.substr(arrow + 4));
-      return Verdict::kRedirect;
+      if (const size_t to = plug.find("-to-"); to != std::string::npos) {
+        call.Redirect(plug.substr(to + 4));
+        return Verdict::kRedirect;
+      }
+      if (const size_t at = plug.find("-at-"); at != std::string::npos) {
+        EXPECT_TRUE(call.RedirectTo(Elsewhere(plug.substr(at + 4))).ok());
+        return Verdict::kRedirect;
+      }
+      return Verdict::kPass;
     };
     probe_->down = [this](const std::string& plug, std::string_view, orb::Call&) {
       Note(plug + " down");
@@ -72,6 +69,20 @@ class Redirect : public RegistryTest, public ::testing::WithParamInterface<When>
     for (std::thread& t : threads) t.join();
   }
 
+  // Has an object of that key there, which answers `who` with `name`.
+  void Serve(TestOrb* orb, const std::string& key, const std::string& name) {
+    auto servant = std::make_shared<orb::FunctionServant>();
+    servant->On("who", [this, name](orb::CallRef call) {
+      Note("servant " + name);
+      call->NewBody().WriteString(name);
+      call->SetResult();
+      call.Send();
+    });
+    EXPECT_TRUE((*orb)->adapter().Activate(key, servant).ok());
+  }
+  std::string Elsewhere(const std::string& key) const {
+    return "corbaloc::1.2@" + other_endpoint_.address + "/" + key;
+  }
   void Note(std::string what) {
     std::lock_guard<std::mutex> lock(mu_);
     ran_.push_back(std::move(what));
@@ -98,8 +109,9 @@ class Redirect : public RegistryTest, public ::testing::WithParamInterface<When>
   std::vector<std::string> ran_;
   std::vector<std::thread> threads_;
   TestOrb server_{{}, registry_.gate()};
+  TestOrb other_;  // without filters
   TestOrb client_;
-  orb::Endpoint endpoint_;
+  orb::Endpoint endpoint_, other_endpoint_;
 };
 INSTANTIATE_TEST_SUITE_P(Filters, Redirect,
                          ::testing::Values(When::kAtOnce, When::kSuspendedAndAtOnce, When::kLater));
@@ -111,7 +123,7 @@ TEST_P(Redirect, TheOtherObjectAnswersAfterItsOwnFilters) {
   Plug("of_b", "key:b");
   EXPECT_EQ(Who("a"), "b");
   EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-to-b up", "of_b up", "servant b",
-                                             "of_b down", "outer down"}));
+                                             "of_b down", "p-to-b down", "outer down"}));
   EXPECT_EQ(Who("b"), "b");
 }
 
@@ -119,7 +131,8 @@ TEST_P(Redirect, ToAnObjectWithoutFilters) {
   Plug("outer", "key:a");
   Plug("p-to-c", "key:a");
   EXPECT_EQ(Who("a"), "c");
-  EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-to-c up", "servant c", "outer down"}));
+  EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-to-c up", "servant c", "p-to-c down",
+                                             "outer down"}));
 }
 
 TEST_P(Redirect, AFilterOfTheOtherObjectThatNeedsTheTimeHasIt) {
@@ -140,8 +153,9 @@ TEST_P(Redirect, OnAndOn) {
   Plug("q-to-c", "key:b");
   Plug("of_c", "key:c");
   EXPECT_EQ(Who("a"), "c");
-  EXPECT_EQ(ran(), (std::vector<std::string>{"p-to-b up", "of_b up", "q-to-c up", "of_c up",
-                                             "servant c", "of_c down", "of_b down"}));
+  EXPECT_EQ(ran(),
+            (std::vector<std::string>{"p-to-b up", "of_b up", "q-to-c up", "of_c up", "servant c",
+                                      "of_c down", "q-to-c down", "of_b down", "p-to-b down"}));
 }
 
 TEST_P(Redirect, ACircleEndsAndSaysSo) {
@@ -163,7 +177,8 @@ TEST_P(Redirect, ToNowhereIsObjectNotExist) {
   Plug("outer", "key:a");
   Plug("p-to-nowhere", "key:a");
   EXPECT_EQ(Who("a"), "OBJECT_NOT_EXIST");
-  EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-to-nowhere up", "outer down"}));
+  EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-to-nowhere up", "p-to-nowhere down",
+                                             "outer down"}));
 }
 
 TEST_P(Redirect, ABounceByTheOtherObjectsFilterPassesDownThroughTheFirstOnes) {
@@ -180,7 +195,7 @@ TEST_P(Redirect, ABounceByTheOtherObjectsFilterPassesDownThroughTheFirstOnes) {
   };
   EXPECT_EQ(Who("a"), "bounced");
   EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-to-b up", "of_b up", "of_b down",
-                                             "outer down"}));
+                                             "p-to-b down", "outer down"}));
 }
 
 TEST_P(Redirect, ManyTimesInARow) {
@@ -190,6 +205,102 @@ TEST_P(Redirect, ManyTimesInARow) {
     ASSERT_EQ(Who("a"), "b");
     ASSERT_EQ(Who("c"), "c");
   }
+}
+
+TEST_P(Redirect, ToAnObjectOfAnotherServer) {
+  Plug("outer", "key:a");
+  Plug("p-at-d", "key:a");
+  Plug("of_d", "key:d");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Who("a"), "other d");
+    EXPECT_EQ(Who("b"), "b");
+  }
+  auto all = ran();
+  all.resize(7);
+  EXPECT_EQ(all, (std::vector<std::string>{"outer up", "p-at-d up", "of_d up", "servant other d",
+                                           "of_d down", "p-at-d down", "outer down"}));
+}
+
+TEST_P(Redirect, ThereAndBackAgain) {
+  Plug("p-at-d", "key:a");
+  Plug("q-to-b", "key:d");
+  Plug("of_b", "key:b");
+  EXPECT_EQ(Who("a"), "b");
+  EXPECT_EQ(ran(), (std::vector<std::string>{"p-at-d up", "q-to-b up", "of_b up", "servant b",
+                                             "of_b down", "q-to-b down", "p-at-d down"}));
+}
+
+TEST_P(Redirect, ToTheSameKeyOfAnotherServer) {
+  Plug("outer", "key:b");
+  Plug("p-at-b", "key:b");
+  Plug("inner", "key:b");
+  EXPECT_EQ(Who("b"), "other b");
+  // It is the key that they are plugged onto.
+  EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-at-b up", "inner up", "servant other b",
+                                             "inner down", "p-at-b down", "outer down"}));
+}
+
+TEST_P(Redirect, APlugOnEverythingThatSendsAllToOneObjectIsNoCircle) {
+  Plug("outer", "all");
+  Plug("p-at-d", "all");
+  Plug("inner", "all");
+  EXPECT_EQ(Who("a"), "other d");
+  // Each is asked about both objects.
+  EXPECT_EQ(ran(),
+            (std::vector<std::string>{"outer up", "p-at-d up", "outer up", "p-at-d up", "inner up",
+                                      "servant other d", "inner down", "p-at-d down", "outer down",
+                                      "p-at-d down", "outer down"}));
+}
+
+TEST_P(Redirect, ToAnObjectThatTheOtherServerLacks) {
+  Plug("outer", "key:a");
+  Plug("p-at-nowhere", "key:a");
+  EXPECT_EQ(Who("a"), "OBJECT_NOT_EXIST");
+  EXPECT_EQ(ran(), (std::vector<std::string>{"outer up", "p-at-nowhere up", "p-at-nowhere down",
+                                             "outer down"}));
+}
+
+TEST_P(Redirect, ToAServerThatIsNotThere) {
+  other_endpoint_.address = "127.0.0.1:1";
+  Plug("outer", "key:a");
+  Plug("p-at-d", "key:a");
+  EXPECT_EQ(Who("a"), "TRANSIENT");
+  EXPECT_EQ(ran(),
+            (std::vector<std::string>{"outer up", "p-at-d up", "p-at-d down", "outer down"}));
+}
+
+TEST_P(Redirect, WhatIsNoReferenceLeavesTheCallAsItWas) {
+  probe_->up = [](const std::string&, std::string_view, orb::Call& call) {
+    for (const char* bad : {"", "b", "corbaloc:", "corbaloc:rir:/b", "IOR:00", "IOR:xyz"}) {
+      EXPECT_FALSE(call.RedirectTo(bad).ok()) << bad;
+    }
+    EXPECT_FALSE(call.redirected());
+    return Verdict::kPass;
+  };
+  Plug("p", "key:a");
+  EXPECT_EQ(Who("a"), "a");
+}
+
+TEST_P(Redirect, InAClientToAnotherServerAndTheRequestIsAsBefore) {
+  TestOrb caller{{}, nullptr, registry_.gate()};
+  Plug("p-at-d", "key:a");
+  Plug("of_d", "key:d");
+  TestOrb server;
+  Serve(&server, "a", "a");
+  const auto target = caller.To({server.Listen()}, "a");
+  for (int i = 0; i < 3; ++i) {
+    TestCall blocking("who"), later("who");
+    ASSERT_TRUE(caller.Invoke(target, &blocking).ok()) << blocking.status;
+    EXPECT_EQ(blocking.reply.body.decoder().ReadString(), "other d");
+    EXPECT_FALSE(blocking.keep_key);
+    caller->invoker().Start(target, &later);
+    ASSERT_TRUE(later.WaitDone());
+    EXPECT_EQ(later.reply.body.decoder().ReadString(), "other d");
+  }
+  Commit({Unplug("p-at-d")});
+  TestCall call("who");
+  ASSERT_TRUE(caller.Invoke(target, &call).ok());
+  EXPECT_EQ(call.reply.body.decoder().ReadString(), "a");
 }
 
 TEST_P(Redirect, InAClientItGoesToTheOtherKeyAndTheRequestIsAsBefore) {
