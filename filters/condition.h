@@ -6,13 +6,13 @@
 //   identity=pid:N       its process, as its transport attests them (a Unix socket)
 //   operation=NAME       the operation
 //   operation=PREFIX*    an operation that begins so
-//   context=ID           a service context with that number: 0x57454901
-//   context=ID:HEX       and exactly these octets: 0x57454901:00ff17
+//   context=ID           a service context with that number: 0x41434d45
+//   context=ID:HEX       and exactly these octets: 0x41434d45:00ff17
 //   context=ID:HEX*      and octets that begin so
 //
 // With `!=` in place of `=`, it must not be so. Conditions of different kinds must all hold. Of one
-// kind, any of those with `=` suffices, and each of those with `!=` must hold. What is not known of a
-// call, such as the user behind a TCP connection, equals nothing.
+// kind, any of those with `=` suffices, and each of those with `!=` must hold. What is not known of
+// a call, such as the user behind a TCP connection, equals nothing.
 //
 // Thread safety: values; immutable once made.
 
@@ -63,8 +63,7 @@ struct OperationPattern {
 
   // REQUIRES: the class's operations are all matched or none is.
   bool Matches(const OperationClass& operations) const {
-    return prefix ? operations.text.starts_with(text)
-                  : operations.exact && operations.text == text;
+    return prefix ? operations.text.starts_with(text) : operations.exact && operations.text == text;
   }
 };
 
