@@ -59,7 +59,8 @@ absl::StatusOr<filters::Change> FromProto(const v1::Change& change) {
           c.priority(),
           c.has_down_priority() ? std::optional(c.down_priority()) : std::nullopt,
           {c.before().begin(), c.before().end()},
-          {c.after().begin(), c.after().end()}};
+          {c.after().begin(), c.after().end()},
+          {c.conditions().begin(), c.conditions().end()}};
     }
     case v1::Change::kUnplug:
       return filters::UnplugChange{change.unplug().name()};
@@ -110,6 +111,7 @@ void FillPlug(const From& from, v1::Plug* to) {
   if (from.down_priority.has_value()) to->set_down_priority(*from.down_priority);
   to->mutable_before()->Add(from.before.begin(), from.before.end());
   to->mutable_after()->Add(from.after.begin(), from.after.end());
+  to->mutable_conditions()->Add(from.conditions.begin(), from.conditions.end());
 }
 
 // Fills a v1::Change from each kind of filters::Change.

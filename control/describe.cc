@@ -13,6 +13,9 @@ struct Describer {
     if (c.down_priority.has_value()) StrAppend(&out, " down priority ", *c.down_priority);
     for (const std::string& other : c.before) StrAppend(&out, " before ", Printable(other));
     for (const std::string& other : c.after) StrAppend(&out, " after ", Printable(other));
+    for (const std::string& condition : c.conditions) {
+      StrAppend(&out, " if ", Printable(condition));
+    }
     for (const auto& [key, value] : c.parameters) {
       StrAppend(&out, " ", Printable(key), "=", Printable(value));
     }

@@ -213,7 +213,10 @@ absl::StatusOr<filters::State> SqliteStore::Read() {
     if (it == plugs.end()) return DataLoss("a clause belongs to no plug");
     filters::Plug& p = it->second;
     const std::string kind = clause.Text(1);
-    (kind == "before" ? p.before : p.after).push_back(clause.Text(2));
+    (kind == "before"  ? p.before
+     : kind == "after" ? p.after
+                       : p.conditions)
+        .push_back(clause.Text(2));
   }
   if (!row.ok()) return row.status();
 
@@ -323,7 +326,8 @@ absl::Status SqliteStore::WritePlugs(const filters::State& state) {
     }
     for (const auto& [kind, values] :
          {std::pair<std::string_view, const std::vector<std::string>&>{"before", p->before},
-          {"after", p->after}}) {
+          {"after", p->after},
+          {"if", p->conditions}}) {
       for (const std::string& value : values) {
         WEIR_RETURN_IF_ERROR(clause.Run({p->name, kind, value}));
       }

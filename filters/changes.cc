@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
+#include "filters/condition.h"
 #include "filters/order.h"
 #include "filters/selector.h"
 
@@ -130,6 +131,8 @@ absl::StatusOr<Plug> MakePlug(const PlugChange& change, const FilterKinds& kinds
   if (auto kind = ExistingKind(kinds, change.filter); !kind.ok()) return kind.status();
   auto selector = Selector::Parse(change.selector);
   if (!selector.ok()) return selector.status();
+  absl::StatusOr<Conditions> conditions = Conditions::Parse(change.conditions);
+  if (!conditions.ok()) return conditions.status();
   Plug plug{.name = change.name,
             .filter = change.filter,
             .parameters = change.parameters,
@@ -138,6 +141,7 @@ absl::StatusOr<Plug> MakePlug(const PlugChange& change, const FilterKinds& kinds
             .down_priority = change.down_priority,
             .before = change.before,
             .after = change.after,
+            .conditions = std::move(conditions->canonical),
             .mappings = {}};
   if (plug.down_priority == plug.priority) plug.down_priority.reset();
   if (auto status = CheckConstraints(plug.name, &plug.before, &plug.after); !status.ok()) {
@@ -168,6 +172,8 @@ absl::Status Apply(const PlugChange& change, const FilterKinds& kinds, State* st
     differs = "down priority";
   } else if (it->before != plug->before || it->after != plug->after) {
     differs = "place before or after other plugs";
+  } else if (it->conditions != plug->conditions) {
+    differs = "conditions";
   } else {
     return absl::OkStatus();
   }
@@ -356,7 +362,7 @@ absl::StatusOr<State> CheckState(const State& state, const FilterKinds& kinds) {
     }
     absl::Status status =
         Apply(PlugChange{plug.name, plug.filter, plug.parameters, plug.selector, plug.priority,
-                         plug.down_priority, plug.before, plug.after},
+                         plug.down_priority, plug.before, plug.after, plug.conditions},
               kinds, &checked);
     for (const Mapping& m : plug.mappings) {
       if (!status.ok()) break;

@@ -64,7 +64,7 @@ class ConditionParser {
  private:
   static absl::Status Unknown() {
     return absl::InvalidArgumentError(
-        "there are peer=10.0.0.0/8, identity=uid:1000, operation=get_* and context=0x57454901, "
+        "there are peer=10.0.0.0/8, identity=uid:1000, operation=get_* and context=0x41434d45, "
         "each also with != in place of =");
   }
 
@@ -121,7 +121,7 @@ class ConditionParser {
     const std::optional<uint32_t> id = ParseNumber(number, hex ? 16 : 10);
     if (!id.has_value()) {
       return absl::InvalidArgumentError(
-          "a service context is its number, for example 0x57454901 or 15");
+          "a service context is its number, for example 0x41434d45 or 15");
     }
     CallConditions::Context context{*id, "", true};
     std::string canonical = absl::StrFormat("0x%08x", *id);
@@ -132,7 +132,7 @@ class ConditionParser {
       if (!bytes.has_value()) {
         return absl::InvalidArgumentError(
             StrCat("a context's octets are 1 to ", kMaxOctets,
-                   " pairs of hex digits, and perhaps '*' for more, as in 0x57454901:00ff*"));
+                   " pairs of hex digits, and perhaps '*' for more, as in 0x41434d45:00ff*"));
       }
       StrAppend(&canonical, ":", absl::BytesToHexString(*bytes), context.prefix ? "*" : "");
       context.octets = *std::move(bytes);
@@ -166,6 +166,9 @@ absl::StatusOr<Conditions> Conditions::Parse(const std::vector<std::string>& con
       return absl::InvalidArgumentError(
           StrCat("bad condition '", Escape(condition.substr(0, 256)), "': ", status.message()));
     }
+  }
+  for (const std::string& condition : parsed.canonical) {
+    if (!condition.starts_with("operation")) parsed.canonical_call.push_back(condition);
   }
   return parsed;
 }

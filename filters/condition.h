@@ -6,8 +6,8 @@
 //   identity=pid:N       its process, as its transport attests them (a Unix socket)
 //   operation=NAME       the operation
 //   operation=PREFIX*    an operation that begins so
-//   context=ID           a service context with that number: 0x57454901
-//   context=ID:HEX       and exactly these octets: 0x57454901:00ff17
+//   context=ID           a service context with that number: 0x41434d45
+//   context=ID:HEX       and exactly these octets: 0x41434d45:00ff17
 //   context=ID:HEX*      and octets that begin so
 //
 // With `!=` in place of `=`, it must not be so. Conditions of different kinds must all hold. Of one

@@ -36,11 +36,64 @@ const Chain kNoFilters;
 struct RedirectedFrom {
   const Chain* chain;
   uint32_t passed;
+  uint64_t unmet;
+  std::vector<uint64_t> more_unmet;
 };
 // GateState::redirects.
 using Redirects = std::vector<RedirectedFrom>;
 // GateState::own.
-using OwnChains = std::vector<std::unique_ptr<const Chain>>;
+struct Own {
+  std::vector<std::unique_ptr<const Chain>> chains;
+  std::vector<uint64_t> unmet;  // beyond the 64 of GateState::unmet
+};
+
+Own& OwnOf(orb::GateState* state) {
+  if (state->own == nullptr) state->own = new Own;
+  return *static_cast<Own*>(state->own);
+}
+
+constexpr uint32_t kBits = 64;
+
+// Whether the step's plug is not concerned with the call. Not inlined: the loops of calls without
+// conditions must not pay for it.
+[[gnu::noinline]] bool IsSkipped(const orb::GateState& state, const Step& step) {
+  if (step.condition == Step::kEveryCall) return false;
+  const uint64_t word = step.condition < kBits
+                            ? state.unmet
+                            : static_cast<const Own*>(state.own)->unmet[step.condition / kBits - 1];
+  return (word >> step.condition % kBits & 1) != 0;
+}
+
+// Asks conditions of one call.
+class Asked {
+ public:
+  explicit Asked(const orb::Call& call) : call_(call) {}
+
+  bool Hold(const CallConditions& conditions) {
+    if (conditions.need_peer() && !peer_known_) {
+      peer_ = PeerOf(call_);
+      peer_known_ = true;
+    }
+    return conditions.Hold(peer_, call_.request());
+  }
+
+ private:
+  const orb::Call& call_;
+  PeerAddress peer_;
+  bool peer_known_ = false;
+};
+
+// Of the interfaces that matter for the operation, those with plugs that the call concerns.
+uint64_t InterfacesFor(const orb::Call& call, const InterfacePlans::Operation& concerned) {
+  uint64_t interfaces = 0;
+  Asked asked(call);
+  for (const auto& plug : concerned.plugs) {
+    const uint64_t bit = uint64_t{1} << plug.number;
+    if ((interfaces & bit) != 0) continue;
+    if (plug.conditions == nullptr || asked.Hold(*plug.conditions)) interfaces |= bit;
+  }
+  return interfaces;
+}
 
 // The step that has suspended the call's phase, which comes back now.
 const Step& SuspendedAt(orb::Call& call) {
@@ -77,17 +130,41 @@ orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
   return Enter(call, chain);
 }
 
+bool FilterGate::Prepare(orb::Call& call, const Chain& chain) {
+  orb::GateState& state = call.gate_state();
+  const size_t conditions = chain.conditions.size();
+  if (conditions > 0) {
+    bool concerned = chain.concerns_every_call;
+    uint64_t* more = nullptr;
+    if (conditions > kBits) [[unlikely]] {
+      std::vector<uint64_t>& unmet = OwnOf(&state).unmet;
+      unmet.assign((conditions - 1) / kBits, 0);
+      more = unmet.data();
+    }
+    Asked asked(call);
+    for (size_t i = 0; i < conditions; ++i) {
+      if (asked.Hold(*chain.conditions[i])) {
+        concerned = true;
+      } else {
+        (i < kBits ? state.unmet : more[i / kBits - 1]) |= uint64_t{1} << i % kBits;
+      }
+    }
+    if (!concerned) return false;
+  }
+  if (chain.timed && state.began == 0) state.began = clock_->Now();
+  return true;
+}
+
 inline orb::Gate::Outcome FilterGate::Enter(orb::Call& call, const Chain* chain) {
   orb::GateState& state = call.gate_state();
-  if (chain == nullptr) [[unlikely]] {
+  if (chain == nullptr || (chain->prepares && !Prepare(call, *chain))) [[unlikely]] {
     if (state.redirects == nullptr) {
-      SnapshotHolder::Release(std::exchange(state.hold, nullptr));
+      Release(call);
       return Outcome::kPass;
     }
     chain = &kNoFilters;
   }
   state.chain = chain;
-  if (chain->timed && state.began == 0) state.began = clock_->Now();
   if (tracer_->on() && state.redirects == nullptr) [[unlikely]]
     tracer_->Begin(*chain, call);
   return GoUp(call, *chain, 0);
@@ -96,15 +173,20 @@ inline orb::Gate::Outcome FilterGate::Enter(orb::Call& call, const Chain* chain)
 orb::Gate::Outcome FilterGate::EnterByInterfaces(orb::Call& call,
                                                  const InterfacePlans::Operation& concerned) {
   const Snapshot& snapshot = SnapshotHolder::Held(call.gate_state().hold);
+  uint64_t interfaces = concerned.interfaces;
+  if (concerned.conditional) [[unlikely]] {
+    interfaces = InterfacesFor(call, concerned);
+    if (interfaces == 0) return EnterAs(call, 0);
+  }
   const orb::ObjectIdentity object = call.Identity();
   if (object.domain == 0) return EnterAs(call, 0);
   InterfaceMemory& memory = *snapshot.interface_memory();
   const KnownInterfaces known = memory.Find(object, now_.load(std::memory_order_relaxed));
-  if ((concerned.interfaces & ~known.asked) == 0) [[likely]]
-    return EnterAs(call, known.is & concerned.interfaces);
+  if ((interfaces & ~known.asked) == 0) [[likely]]
+    return EnterAs(call, known.is & interfaces);
   suspended_.fetch_add(1, std::memory_order_relaxed);
   learning_.fetch_add(1, std::memory_order_relaxed);
-  const auto learned = memory.Learn(call, object, concerned.interfaces, this);
+  const auto learned = memory.Learn(call, object, interfaces, this);
   if (!learned.has_value()) return Outcome::kSuspended;
   learning_.fetch_sub(1, std::memory_order_relaxed);
   const Outcome outcome = learned->known ? EnterAs(call, learned->is) : Undecided(call, *learned);
@@ -126,10 +208,8 @@ orb::Gate::Outcome FilterGate::EnterAs(orb::Call& call, uint64_t interfaces) {
   std::unique_ptr<const Chain> own;
   const Chain* const chain = SnapshotHolder::Held(state.hold)
                                  .FindOf(interfaces, request.object_key, request.operation, &own);
-  if (own != nullptr) [[unlikely]] {
-    if (state.own == nullptr) state.own = new OwnChains;
-    static_cast<OwnChains*>(state.own)->push_back(std::move(own));
-  }
+  if (own != nullptr) [[unlikely]]
+    OwnOf(&state).chains.push_back(std::move(own));
   return Enter(call, chain);
 }
 
@@ -143,9 +223,9 @@ orb::Gate::Outcome FilterGate::Undecided(orb::Call& call, const InterfaceMemory:
     state.passed = 0;
   }
   bool log = false;
-  for (const auto& [number, plugged] : snapshot.Concerned(call.request().operation)->plugs) {
-    if (number != learned.unknown) continue;
-    const uint64_t n = plugged->undecided.fetch_add(1, std::memory_order_relaxed) + 1;
+  for (const auto& plug : snapshot.Concerned(call.request().operation)->plugs) {
+    if (plug.number != learned.unknown) continue;
+    const uint64_t n = plug.plugged->undecided.fetch_add(1, std::memory_order_relaxed) + 1;
     log = log || std::has_single_bit(n);
   }
   if (!log) return Outcome::kAnswer;
@@ -173,8 +253,9 @@ orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t 
   const orb::FilterScope filters(call.gate_state().nesting + 1);
   for (size_t i = from; i < chain.up.size(); ++i) {
     const Step& step = chain.up[i];
-    if (step.asynchronous) [[unlikely]] {
-      return Suspend(call, step, Phase::kUp, i + 1);
+    if (step.special) [[unlikely]] {
+      if (IsSkipped(call.gate_state(), step)) continue;
+      if (step.asynchronous) return Suspend(call, step, Phase::kUp, i + 1);
     }
     Verdict verdict = Verdict::kBounce;
     try {
@@ -213,7 +294,9 @@ orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Chain& chain, s
     return Outcome::kAnswer;
   }
   // Whoever has sent it on sees the reply, too.
-  redirects->push_back({&chain, step.position + 1});
+  RedirectedFrom from{&chain, step.position + 1, std::exchange(state.unmet, 0), {}};
+  if (state.own != nullptr) from.more_unmet.swap(OwnOf(&state).unmet);
+  redirects->push_back(std::move(from));
   const Snapshot& snapshot = SnapshotHolder::Held(state.hold);
   const orb::Request& request = call.request();
   if (const auto* const concerned = snapshot.Concerned(request.operation)) {
@@ -228,6 +311,8 @@ bool FilterGate::PopRedirect(orb::Call& call) {
   if (redirects->empty()) return false;
   state.chain = redirects->back().chain;
   state.passed = redirects->back().passed;
+  state.unmet = redirects->back().unmet;
+  if (state.own != nullptr) OwnOf(&state).unmet.swap(redirects->back().more_unmet);
   redirects->pop_back();
   return true;
 }
@@ -264,8 +349,9 @@ orb::Gate::Outcome FilterGate::GoDown(orb::Call& call, const Chain& chain, size_
   for (size_t i = from; i < chain.down.size(); ++i) {
     const Step& step = chain.down[i];
     if (step.position >= call.gate_state().passed) continue;
-    if (step.asynchronous) [[unlikely]] {
-      return Suspend(call, step, Phase::kDown, i + 1);
+    if (step.special) [[unlikely]] {
+      if (IsSkipped(call.gate_state(), step)) continue;
+      if (step.asynchronous) return Suspend(call, step, Phase::kDown, i + 1);
     }
     try {
       DownEnded(call, step, step.filter->Down(step.method, call));
@@ -425,7 +511,7 @@ void FilterGate::Release(orb::Call& call) {
   if (state.redirects != nullptr) [[unlikely]]
     delete static_cast<Redirects*>(std::exchange(state.redirects, nullptr));
   if (state.own != nullptr) [[unlikely]]
-    delete static_cast<OwnChains*>(std::exchange(state.own, nullptr));
+    delete static_cast<Own*>(std::exchange(state.own, nullptr));
   SnapshotHolder::Release(std::exchange(state.hold, nullptr));
   state.chain = nullptr;
 }

@@ -12,6 +12,9 @@
 // Where something is plugged onto interfaces and it is not known of which the call's object is, the
 // call waits for that first, before its first filter.
 //
+// Which plugs' conditions hold is decided when the call comes to an object, before the first filter
+// runs, and then stands, whatever filters change.
+//
 // Each step is counted; while somebody watches, the tracer is told of it, too.
 //
 // Thread safety: safe for concurrent use.
@@ -62,6 +65,9 @@ class FilterGate : public orb::Gate,
   size_t Reclaim() { return holder_.Reclaim(); }
 
  private:
+  // What is decided before the first filter of a chain, once for the call. False: none of the
+  // chain's plugs is concerned with it.
+  bool Prepare(orb::Call& call, const Chain& chain);
   // The call, which holds its snapshot, has come to an object with this chain, or null.
   Outcome Enter(orb::Call& call, const Chain* chain);
   // The same, of an object whose interfaces matter.

@@ -16,6 +16,11 @@ void InterfacePlans::Add(std::string_view name, Operation operation) {
   by_name_.Add(name, operations_.back().get());
 }
 
+void InterfacePlans::AddPrefix(std::string_view prefix, Operation operation) {
+  operations_.push_back(std::make_unique<const Operation>(std::move(operation)));
+  by_prefix_.Add(prefix, operations_.back().get());
+}
+
 size_t InterfacePlans::SlotOf(const Place& place, uint64_t interfaces) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   uint64_t hash = interfaces;

@@ -25,9 +25,11 @@
 #include "base/mutex.h"
 #include "filters/interface_memory.h"
 #include "filters/name_map.h"
+#include "filters/prefix_map.h"
 
 namespace weir::filters {
 
+class CallConditions;  // filters/condition.h
 struct Chain;          // filters/snapshot.h
 struct PluggedFilter;  // filters/snapshot.h
 
@@ -41,7 +43,13 @@ class InterfacePlans {
   struct Operation {
     uint64_t interfaces = 0;  // those that matter, by number
     // The plugs on them that have a method enabled.
-    std::vector<std::pair<int, PluggedFilter*>> plugs;
+    struct Plug {
+      int number;  // of its interface
+      PluggedFilter* plugged;
+      const CallConditions* conditions;  // null: none
+    };
+    std::vector<Plug> plugs;
+    bool conditional = false;  // some plug has conditions
   };
   // Where a call is without interfaces: what its object and its operation have in the snapshot. Two
   // calls that differ in neither have the same pointers.
@@ -59,10 +67,14 @@ class InterfacePlans {
   ~InterfacePlans();
   // Before use. Of `others`, which has no mapping of its own: set_others.
   void Add(std::string_view name, Operation operation);
+  // The operations that begin so and are not added by their names. REQUIRES: as PrefixMap::Add.
+  void AddPrefix(std::string_view prefix, Operation operation);
   void set_others(Operation operation) { others_ = std::move(operation); }
 
   const Operation& Find(std::string_view name) const {
-    const auto* const found = by_name_.Find(name);
+    const Operation* const* found = by_name_.Find(name);
+    if (found == nullptr && !by_prefix_.empty()) [[unlikely]]
+      found = by_prefix_.Find(name);
     return found != nullptr ? **found : others_;
   }
   // Lives as long as this, or, if it is put in `*own`, as that.
@@ -84,6 +96,7 @@ class InterfacePlans {
   const Compile compile_;
   std::vector<std::unique_ptr<const Operation>> operations_;
   NameMap<const Operation*> by_name_;
+  PrefixMap<const Operation*> by_prefix_;
   Operation others_;
 
   // Open addressing; what is set stays.

@@ -25,7 +25,8 @@ constexpr auto kDrainPoll = std::chrono::milliseconds(1);
 bool SamePlug(const Plug& a, const Plug& b) {
   return a.name == b.name && a.sequence == b.sequence && a.filter == b.filter &&
          a.parameters == b.parameters && a.selector == b.selector && a.priority == b.priority &&
-         a.down_priority == b.down_priority && a.before == b.before && a.after == b.after;
+         a.down_priority == b.down_priority && a.before == b.before && a.after == b.after &&
+         a.conditions == b.conditions;
 }
 
 }  // namespace

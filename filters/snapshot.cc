@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "filters/changes.h"
+#include "filters/condition.h"
 #include "filters/order.h"
 #include "filters/selector.h"
 
@@ -37,6 +38,8 @@ struct Snapshot::Resolved {
   size_t down_rank = 0;  // its place in PlugOrder::down
   Selector selector;
   size_t rank = 0;  // its place among all, on the way up
+  ConditionsOf<OperationPattern> operations;
+  const CallConditions* conditions = nullptr;  // null: none that depend on more than the operation
   // What runs for an operation without a mapping of its own, and for those with one. Every mapped
   // operation is here, with '*' already taken into account.
   Methods otherwise = {kNone, kNone};
@@ -70,14 +73,22 @@ struct Snapshot::Resolved {
   static size_t Index(Phase phase) { return phase == Phase::kUp ? 0 : 1; }
   int Method(const Mapping& m) const { return plugged->MethodIndex(m); }
 
-  const Methods& MethodsFor(std::string_view operation) const {
-    const auto it = by_operation.find(operation);
+  const Methods& MethodsFor(const OperationClass& asked) const {
+    if (!asked.exact) return otherwise;
+    const auto it = by_operation.find(asked.text);
     return it == by_operation.end() ? otherwise : it->second;
   }
+  // Whether it has a method enabled there, and its conditions on operations hold.
+  bool RunsFor(const OperationClass& asked) const {
+    return MethodsFor(asked) != Methods{kNone, kNone} &&
+           operations.Hold([&](const OperationPattern& pattern) { return pattern.Matches(asked); });
+  }
+  bool HasOtherwise() const { return otherwise[0] != kNone || otherwise[1] != kNone; }
 
   // The counters of what MethodsFor says.
-  Counters CountersFor(std::string_view operation) const {
-    const auto it = counters.find(operation);
+  Counters CountersFor(const OperationClass& asked) const {
+    if (!asked.exact) return star;
+    const auto it = counters.find(asked.text);
     if (it == counters.end()) return star;
     return {it->second[0] != nullptr ? it->second[0] : star[0],
             it->second[1] != nullptr ? it->second[1] : star[1]};
@@ -158,9 +169,13 @@ Snapshot::Snapshot(const State& given, Filters filters, std::shared_ptr<Interfac
   for (const size_t i : order.up) {
     const Plug& plug = state.plugs[i];
     auto resolved = std::make_unique<Resolved>(plug, filters_.find(plug.name)->second.get());
+    if (!resolved->AnythingEnabled()) continue;
     resolved->down_rank = down_ranks[i];
     resolved->rank = plugs.size();
-    if (resolved->AnythingEnabled()) plugs.push_back(std::move(resolved));
+    Conditions conditions = *Conditions::Parse(plug.conditions);
+    resolved->operations = std::move(conditions.operations);
+    resolved->conditions = Keep(std::move(conditions));
+    plugs.push_back(std::move(resolved));
   }
   // First, as plans then keep what they are made from.
   if (interfaces != nullptr) MakeInterfaces(parts, std::move(interfaces));
@@ -220,25 +235,29 @@ Snapshot::Snapshot(const State& given, Filters filters, std::shared_ptr<Interfac
 void Snapshot::MakeInterfaces(std::shared_ptr<const Parts> parts,
                               std::shared_ptr<InterfaceMemory> memory) {
   std::vector<std::vector<const Resolved*>> plugs(InterfaceMemory::kMostInterfaces);
-  std::set<std::string_view> operations;
+  std::set<std::string_view> operations, prefixes;
   for (const auto& plug : parts->plugs) {
     if (plug->selector.kind != Selector::Kind::kInterface) continue;
     plugs[memory->NumberOf(plug->selector.bytes)].push_back(plug.get());
     for (const auto& [operation, methods] : plug->by_operation) operations.insert(operation);
+    for (const auto* patterns : {&plug->operations.any, &plug->operations.none}) {
+      for (const OperationPattern& p : *patterns) (p.prefix ? prefixes : operations).insert(p.text);
+    }
   }
-  const auto concerned = [&plugs](std::string_view operation) {
+  const auto concerned = [&plugs](const OperationClass& asked) {
     InterfacePlans::Operation result;
     for (size_t number = 0; number < plugs.size(); ++number) {
       for (const Resolved* const plug : plugs[number]) {
-        if (plug->MethodsFor(operation) == Resolved::Methods{kNone, kNone}) continue;
+        if (!plug->RunsFor(asked)) continue;
         result.interfaces |= uint64_t{1} << number;
-        result.plugs.emplace_back(static_cast<int>(number), plug->plugged);
+        result.plugs.push_back({static_cast<int>(number), plug->plugged, plug->conditions});
+        result.conditional = result.conditional || plug->conditions != nullptr;
       }
     }
     return result;
   };
-  InterfacePlans::Operation others = concerned("*");
-  if (others.interfaces == 0 && operations.empty()) return;
+  InterfacePlans::Operation others = concerned({"", false});
+  if (others.interfaces == 0 && operations.empty() && prefixes.empty()) return;
   interfaces_ = std::make_unique<InterfacePlans>(
       std::move(memory),
       [this, parts = std::move(parts), plugs](const InterfacePlans::Place& place,
@@ -251,37 +270,67 @@ void Snapshot::MakeInterfaces(std::shared_ptr<const Parts> parts,
         }
         std::sort(list.begin(), list.end(),
                   [](const Resolved* a, const Resolved* b) { return a->rank < b->rank; });
-        return Compile(list, plan.reply_order, operation);
+        return Compile(list, plan.reply_order, {operation, true});
       });
   interfaces_->set_others(std::move(others));
   for (const std::string_view operation : operations) {
-    interfaces_->Add(operation, concerned(operation));
+    interfaces_->Add(operation, concerned({operation, true}));
+  }
+  for (const std::string_view prefix : prefixes) {
+    interfaces_->AddPrefix(prefix, concerned({prefix, false}));
   }
 }
 
 const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plugs,
                                          ReplyOrder reply_order) {
   auto plan = std::make_unique<Plan>();
-  // The plugs that map an operation, in their order, and those that run for every other one.
-  std::map<std::string_view, std::vector<size_t>> mapped;
+  // The plugs that run for every operation unless something else is said about it. And the
+  // operations and prefixes about which mappings or conditions say something, with the plugs that
+  // run there only; in the plugs' order.
   std::vector<size_t> always;
-  for (size_t i = 0; i < plugs.size(); ++i) {
-    for (const auto& [operation, methods] : plugs[i]->by_operation) mapped[operation].push_back(i);
-    const Resolved::Methods& otherwise = plugs[i]->otherwise;
-    if (otherwise[0] != kNone || otherwise[1] != kNone) always.push_back(i);
+  std::map<std::string_view, std::vector<size_t>> exact, prefixes;
+  for (const Resolved* plug : plugs) {
+    for (const auto& [operation, methods] : plug->by_operation) exact[operation];
+    for (const auto* patterns : {&plug->operations.any, &plug->operations.none}) {
+      for (const OperationPattern& p : *patterns) (p.prefix ? prefixes : exact)[p.text];
+    }
   }
-  const auto chain_of = [&](const std::vector<size_t>& indices, std::string_view operation) {
-    std::vector<const Resolved*> list;
-    for (const size_t i : indices) list.push_back(plugs[i]);
-    return MakeChain(list, reply_order, operation);
+  const auto add = [](size_t i, std::vector<size_t>* list) {
+    if (list->empty() || list->back() != i) list->push_back(i);
   };
-  plan->otherwise = chain_of(always, "*");
-  for (const auto& [operation, indices] : mapped) {
+  for (size_t i = 0; i < plugs.size(); ++i) {
+    const Resolved& plug = *plugs[i];
+    for (const auto& [operation, methods] : plug.by_operation) add(i, &exact[operation]);
+    if (!plug.HasOtherwise()) continue;
+    if (plug.operations.any.empty()) always.push_back(i);
+    for (const OperationPattern& p : plug.operations.any) {
+      if (!p.prefix) {
+        add(i, &exact[p.text]);
+        continue;
+      }
+      for (auto* lists : {&exact, &prefixes}) {
+        for (auto it = lists->lower_bound(p.text);
+             it != lists->end() && it->first.starts_with(p.text); ++it) {
+          add(i, &it->second);
+        }
+      }
+    }
+  }
+  const auto chain_of = [&](const std::vector<size_t>& indices, const OperationClass& operations) {
     std::vector<size_t> both;
     std::set_union(indices.begin(), indices.end(), always.begin(), always.end(),
                    std::back_inserter(both));
-    const Chain* chain = chain_of(both, operation);
-    if (chain != plan->otherwise) plan->by_operation.Add(operation, chain);
+    std::vector<const Resolved*> list;
+    for (const size_t i : both) list.push_back(plugs[i]);
+    return MakeChain(list, reply_order, operations);
+  };
+  plan->otherwise = chain_of({}, {"", false});
+  for (const auto& [prefix, indices] : prefixes) {
+    plan->by_operation_prefix.Add(prefix, chain_of(indices, {prefix, false}));
+  }
+  for (const auto& [operation, indices] : exact) {
+    const Chain* chain = chain_of(indices, {operation, true});
+    if (chain != plan->otherwise || !prefixes.empty()) plan->by_operation.Add(operation, chain);
   }
   if (interfaces_ != nullptr) {
     plan->plugs = plugs;
@@ -291,9 +340,15 @@ const Snapshot::Plan* Snapshot::MakePlan(const std::vector<const Resolved*>& plu
   return plans_.back().get();
 }
 
+const CallConditions* Snapshot::Keep(Conditions conditions) {
+  if (conditions.call.empty()) return nullptr;
+  return &conditions_.try_emplace(std::move(conditions.canonical_call), std::move(conditions.call))
+              .first->second;
+}
+
 const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order,
-                                 std::string_view operation) {
-  std::unique_ptr<const Chain> chain = Compile(plugs, reply_order, operation);
+                                 const OperationClass& operations) {
+  std::unique_ptr<const Chain> chain = Compile(plugs, reply_order, operations);
   if (chain == nullptr) return nullptr;
   chains_.push_back(std::move(chain));
   return chains_.back().get();
@@ -301,27 +356,44 @@ const Chain* Snapshot::MakeChain(const std::vector<const Resolved*>& plugs, Repl
 
 std::unique_ptr<const Chain> Snapshot::Compile(const std::vector<const Resolved*>& plugs,
                                                ReplyOrder reply_order,
-                                               std::string_view operation) const {
+                                               const OperationClass& operations) const {
   auto chain = std::make_unique<Chain>();
   chain->revision = revision_;
   std::vector<std::pair<size_t, Step>> down_steps;  // with their ranks
+  std::map<const CallConditions*, uint32_t> numbers;
   for (const Resolved* plug : plugs) {
-    const auto [up, down] = plug->MethodsFor(operation);
-    if (up == kNone && down == kNone) continue;
-    const auto [up_counters, down_counters] = plug->CountersFor(operation);
+    if (!plug->RunsFor(operations)) continue;
+    const auto [up, down] = plug->MethodsFor(operations);
+    const auto [up_counters, down_counters] = plug->CountersFor(operations);
+    uint32_t condition = Step::kEveryCall;
+    if (plug->conditions == nullptr) {
+      chain->concerns_every_call = true;
+    } else {
+      const auto [it, added] = numbers.try_emplace(plug->conditions, chain->conditions.size());
+      if (added) chain->conditions.push_back(plug->conditions);
+      condition = it->second;
+    }
     const auto step = [&](int method, StepCounters* counters) {
       const PluggedFilter& plugged = *plug->plugged;
       Filter* const filter = plugged.filter.get();
       if (!plugged.kind->describes_itself() && plugged.kind->methods()[method].timed) {
         chain->timed = true;
       }
-      return Step{filter, plug->plugged, counters, method, filter->asynchronous(), chain->size};
+      return Step{.filter = filter,
+                  .plugged = plug->plugged,
+                  .counters = counters,
+                  .method = method,
+                  .asynchronous = filter->asynchronous(),
+                  .special = filter->asynchronous() || condition != Step::kEveryCall,
+                  .position = chain->size,
+                  .condition = condition};
     };
     if (up != kNone) chain->up.push_back(step(up, up_counters));
     if (down != kNone) down_steps.emplace_back(plug->down_rank, step(down, down_counters));
     ++chain->size;
   }
   if (chain->size == 0) return nullptr;
+  chain->prepares = chain->timed || !chain->conditions.empty();
   std::sort(down_steps.begin(), down_steps.end(),
             [](const auto& a, const auto& b) { return a.first > b.first; });
   if (reply_order == ReplyOrder::kPlugOrder) std::reverse(down_steps.begin(), down_steps.end());
@@ -340,7 +412,7 @@ const Snapshot::Plan* Snapshot::FindPlan(std::string_view object_key) const {
 const Chain* Snapshot::Find(std::string_view object_key, std::string_view operation) const {
   const Plan* plan = FindPlan(object_key);
   if (plan == nullptr) return nullptr;
-  const Chain* const* const chain = plan->by_operation.Find(operation);
+  const Chain* const* const chain = plan->Find(operation);
   return chain != nullptr ? *chain : plan->otherwise;
 }
 
@@ -348,7 +420,7 @@ const Chain* Snapshot::FindOf(uint64_t interfaces, std::string_view object_key,
                               std::string_view operation, std::unique_ptr<const Chain>* own) const {
   if (interfaces == 0) return Find(object_key, operation);
   const Plan* const plan = FindPlan(object_key);
-  const Chain* const* chain = plan != nullptr ? plan->by_operation.Find(operation) : nullptr;
+  const Chain* const* chain = plan != nullptr ? plan->Find(operation) : nullptr;
   return interfaces_->Combined({plan, chain, &interfaces_->Find(operation)}, operation, interfaces,
                                own);
 }

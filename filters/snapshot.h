@@ -8,7 +8,7 @@
 // memory: this stands in for the bounded cache that a per-key plan would need.
 //
 // Only what is enabled is compiled: a disabled mapping costs a call nothing, and an operation never
-// visits filters that do not map it.
+// visits filters that do not map it, or whose conditions it does not meet.
 //
 // Thread safety: immutable, but for the counters of the filters that it shares with other
 // snapshots.
@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filters/condition.h"
 #include "filters/filter.h"
 #include "filters/histogram.h"
 #include "filters/interface_plans.h"
@@ -73,7 +74,11 @@ struct Step {
   StepCounters* counters;  // of the plug and the mapping: found when compiled, not at the call
   int method;
   bool asynchronous;  // the filter's
+  bool special;       // asynchronous, or not for every call
   uint32_t position;  // the plug's place in the chain; 0 is the outermost, first on the way up
+  // Of Chain::conditions, the number of those that must hold for the call; kEveryCall for none.
+  uint32_t condition;
+  static constexpr uint32_t kEveryCall = static_cast<uint32_t>(-1);
 };
 
 // The enabled methods of one target and operation. A plug with a method in one phase only is absent
@@ -83,7 +88,11 @@ struct Chain {
   std::vector<Step> down;  // in their order, which usually is that of descending positions
   uint32_t size = 0;       // positions in use
   bool timed = false;      // some method needs GateState.began
+  bool prepares = false;   // something is to be done before the first filter: timed, or conditions
   uint64_t revision = 0;   // of the snapshot
+  // What its plugs ask of a call, apart from the operation; equal ones are here once.
+  std::vector<const CallConditions*> conditions;
+  bool concerns_every_call = false;  // some plug asks nothing
 };
 
 class Snapshot {
@@ -127,28 +136,42 @@ class Snapshot {
  private:
   struct Resolved;  // one plug, its mappings by method index
   struct Plan {
-    // Operations whose chain is not `otherwise`; null where none of their methods is enabled.
+    // Operations whose chain is not that of their prefix, or `otherwise`; null where none of their
+    // methods is enabled.
     NameMap<const Chain*> by_operation;
-    const Chain* otherwise = nullptr;  // from '*' mappings
+    PrefixMap<const Chain*> by_operation_prefix;  // from conditions
+    const Chain* otherwise = nullptr;             // from '*' mappings
     // What it was made from, if interfaces are to be added.
     std::vector<const Resolved*> plugs;
     ReplyOrder reply_order = ReplyOrder::kReversed;
+
+    // Where the operation's chain is; null if that is `otherwise`.
+    const Chain* const* Find(std::string_view operation) const {
+      const Chain* const* chain = by_operation.Find(operation);
+      if (chain == nullptr && !by_operation_prefix.empty()) [[unlikely]]
+        chain = by_operation_prefix.Find(operation);
+      return chain;
+    }
   };
   struct Parts;
 
   const Plan* FindPlan(std::string_view object_key) const;
   const Plan* MakePlan(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order);
   const Chain* MakeChain(const std::vector<const Resolved*>& plugs, ReplyOrder reply_order,
-                         std::string_view operation);
+                         const OperationClass& operations);
   // Null if no method is enabled.
   std::unique_ptr<const Chain> Compile(const std::vector<const Resolved*>& plugs,
-                                       ReplyOrder reply_order, std::string_view operation) const;
+                                       ReplyOrder reply_order,
+                                       const OperationClass& operations) const;
   void MakeInterfaces(std::shared_ptr<const Parts> parts, std::shared_ptr<InterfaceMemory> memory);
+  // Of plugs whose conditions are the same, the same.
+  const CallConditions* Keep(Conditions conditions);
 
   uint64_t revision_ = 0;
   Filters filters_;
   std::vector<std::unique_ptr<const Chain>> chains_;
   std::vector<std::unique_ptr<const Plan>> plans_;
+  std::map<std::vector<std::string>, CallConditions> conditions_;  // by their canonical spelling
 
   NameMap<const Plan*> by_key_;
   PrefixMap<const Plan*> by_prefix_;

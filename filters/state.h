@@ -42,6 +42,9 @@ struct Plug {
   // Names of plugs, which need not exist, that requests meet later or earlier than this one;
   // sorted.
   std::vector<std::string> before = {}, after = {};
+  // Which of the selector's calls concern the plug; canonical (condition.h). For the others it is
+  // as if it were not plugged.
+  std::vector<std::string> conditions = {};
   std::vector<Mapping> mappings;
 
   bool operator==(const Plug&) const = default;
@@ -79,6 +82,7 @@ struct PlugChange {
   int32_t priority = 0;
   std::optional<int32_t> down_priority = {};
   std::vector<std::string> before = {}, after = {};
+  std::vector<std::string> conditions = {};
 };
 struct UnplugChange {
   std::string name;

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools/setup.sh
 . tools/common.sh
 
-mapfile -t sources < <(find base bazel control filters orb proto tests tools -name '*.h' -o -name '*.cc')
+mapfile -t sources < <(find base bazel control examples filters orb proto tests tools -name '*.h' -o -name '*.cc')
 if [[ "${1:-}" == --fix ]]; then
   clang-format -i "${sources[@]}"
   exit

@@ -52,7 +52,8 @@ struct GateState {
   Nanos began = 0;              // when the up phase began, if a filter of the chain asks for it
   void* trace = nullptr;        // what the gate notes of the call, while somebody watches
   void* redirects = nullptr;    // the chains that have sent the call on to another object
-  void* own = nullptr;          // chains that were compiled for this call alone
+  void* own = nullptr;          // what was made for this call alone
+  uint64_t unmet = 0;           // which of the chain's conditions do not hold for the call
 };
 
 // For Call::id. Without a shared counter: a thread's number, then its own count.

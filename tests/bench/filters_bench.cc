@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "benchmark/benchmark.h"
 #include "filters/builtin/builtin.h"
@@ -29,6 +31,16 @@ class Fixture {
     Commit({PlugChange{name, "count", {}, selector, 0},
             MapChange{name, "*", "count", Phase::kUp, enable},
             MapChange{name, "*", "count", Phase::kDown, enable}});
+  }
+  // Of which `conditions` are asked.
+  void PlugCountIf(const std::string& name, std::vector<std::string> conditions) {
+    Commit({PlugChange{.name = name,
+                       .filter = "count",
+                       .parameters = {},
+                       .selector = "key:NameService",
+                       .conditions = std::move(conditions)},
+            MapChange{name, "*", "count", Phase::kUp, true},
+            MapChange{name, "*", "count", Phase::kDown, true}});
   }
   void Watch(Tracer::Mode mode) { registry_.tracer()->Extend(mode, Tracer::kMostLease); }
   void Run(benchmark::State& state) {
@@ -71,6 +83,57 @@ void Counted(benchmark::State& state) {
   fixture.Run(state);
 }
 BENCHMARK(Counted)->Arg(1)->Arg(2)->Arg(4)->Arg(8);
+
+// As Counted/1, with a condition that holds; the fake call's peer is 10.0.0.7, by TCP.
+void CountedIf(benchmark::State& state, const char* condition) {
+  Fixture fixture;
+  fixture.PlugCountIf("p", {condition});
+  fixture.Run(state);
+}
+BENCHMARK_CAPTURE(CountedIf, Operation, "operation=res*");
+BENCHMARK_CAPTURE(CountedIf, Peer, "peer=10.0.0.0/8");
+BENCHMARK_CAPTURE(CountedIf, Context, "context!=7");
+
+// Its condition does not hold.
+void NotConcerned(benchmark::State& state) {
+  Fixture fixture;
+  fixture.PlugCountIf("p", {"context=7"});
+  fixture.Run(state);
+}
+BENCHMARK(NotConcerned);
+
+// As Counted/1, among so many plugs of the same target that are for other operations: by what they
+// map, and by what they ask.
+void CountedAmongMapped(benchmark::State& state) {
+  Fixture fixture;
+  fixture.PlugCount("p", "key:NameService");
+  ChangeSet changes;
+  for (int i = 1; i < state.range(0); ++i) {
+    const std::string number = std::to_string(i);
+    changes.push_back(PlugChange{"p" + number, "count", {}, "key:NameService", 0});
+    changes.push_back(MapChange{"p" + number, "op" + number, "count", Phase::kUp, true});
+  }
+  fixture.Commit(changes);
+  fixture.Run(state);
+}
+BENCHMARK(CountedAmongMapped)->Arg(1000);
+void CountedAmongConditional(benchmark::State& state) {
+  Fixture fixture;
+  fixture.PlugCountIf("p", {"operation=res*"});
+  ChangeSet changes;
+  for (int i = 1; i < state.range(0); ++i) {
+    const std::string number = std::to_string(i);
+    changes.push_back(PlugChange{.name = "p" + number,
+                                 .filter = "count",
+                                 .parameters = {},
+                                 .selector = "key:NameService",
+                                 .conditions = {"operation=op" + number + "_*"}});
+    changes.push_back(MapChange{"p" + number, "*", "count", Phase::kUp, true});
+  }
+  fixture.Commit(changes);
+  fixture.Run(state);
+}
+BENCHMARK(CountedAmongConditional)->Arg(1000);
 
 void CountedByPrefix(benchmark::State& state) {
   Fixture fixture;

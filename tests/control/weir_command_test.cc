@@ -84,6 +84,19 @@ TEST_F(WeirCommandTest, APlugsPlaceIsShownAndACircleRefused) {
         "another down priority");
 }
 
+TEST_F(WeirCommandTest, ConditionsAreShownAndBadOnesRefused) {
+  Ok({"plug", "a", "--filter", "count", "--on", "all", "--if", "peer=10.0.0.7/32", "--if",
+      "operation!=get_*"});
+  EXPECT_THAT(Ok({"list", "a"}),
+              HasSubstr("a: filter count on all, priority 0, if operation!=get_*, if "
+                        "peer=10.0.0.7\n"));
+  EXPECT_EQ(Ok({"plug", "a", "--filter", "count", "--on", "all", "--if", "operation!=get_*", "--if",
+                "peer=10.0.0.7"}),
+            "revision 1, it was so already\n");
+  Fails(2, {"plug", "b", "--filter", "count", "--on", "all", "--if", "colour=red"},
+        "bad condition 'colour=red': there are peer=10.0.0.0/8,");
+}
+
 TEST_F(WeirCommandTest, AReplyOrderIsSetShownWatchedAndForgotten) {
   EXPECT_EQ(Ok({"reply-order", "key:%61*", "plug-order"}), "revision 1\n");
   EXPECT_EQ(Ok({"reply-order", "key:a*", "plug-order"}), "revision 1, it was so already\n");

@@ -20,7 +20,7 @@ struct PlugFlags {
   std::string timeout, on_failure;
   int32_t priority = 0;
   std::optional<int32_t> down_priority;
-  std::vector<std::string> before, after;
+  std::vector<std::string> before, after, conditions;
   std::optional<uint64_t> expected_revision;
 };
 
@@ -35,6 +35,7 @@ absl::Status RunPlug(const PlugFlags& flags, CommandContext* context) {
   if (flags.down_priority) plug->set_down_priority(*flags.down_priority);
   plug->mutable_before()->Add(flags.before.begin(), flags.before.end());
   plug->mutable_after()->Add(flags.after.begin(), flags.after.end());
+  plug->mutable_conditions()->Add(flags.conditions.begin(), flags.conditions.end());
   for (const std::string& parameter : flags.parameters) {
     const size_t equals = parameter.find('=');
     const std::string key = parameter.substr(0, equals);
@@ -121,6 +122,14 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       ->allow_extra_args(false)
       ->type_name("PLUG");
   command
+      ->add_option("--if", flags->conditions,
+                   "Only calls of which this is so: peer=10.0.0.0/8 (or an address, or unix), "
+                   "identity=uid:1000 (or pid:N), operation=get_* (or a name), context=0x41434d45 "
+                   "(a service context; ID:HEX with these octets, ID:HEX* beginning so); may be "
+                   "repeated")
+      ->allow_extra_args(false)
+      ->type_name("CONDITION");
+  command
       ->add_option("--timeout", flags->timeout,
                    "Filters in other processes: how long an answer may take (1s), as in 200ms")
       ->type_name("TIME");
@@ -140,8 +149,12 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       "weir plug keep --filter grpc --set at=unix:/run/keep.sock --on key:NameService "
       "--timeout 200ms --on-failure open\n"
       "weir plug check --filter access --set allow=10.0.0.0/8 --on all --before audit --before "
-      "guard",
+      "guard\n"
+      "weir plug slow --filter rate-limit --set rate=10 --on all --if 'operation=get_*' "
+      "--if 'peer!=10.0.0.0/8'",
       "Calls do not meet the filter before a method of it is mapped and enabled (weir map).\n"
+      "Conditions of different kinds must all hold; of one kind any of those with = suffices, and\n"
+      "all of those with != must hold. For other calls it is as if there were no plug.\n"
       "The same plug again changes nothing; another one of that name is a conflict.");
   command->callback([flags, context] { context->status = RunPlug(*flags, context); });
 }

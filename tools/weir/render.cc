@@ -63,8 +63,8 @@ void AppendFigures(const v1::PlugState& state, std::string* out) {
   }
 }
 
-// What a plug says of its place among others.
-std::string Place(const v1::Plug& plug) {
+// What a plug says of its place among others, and of its conditions.
+std::string Clauses(const v1::Plug& plug) {
   std::string out = absl::StrCat("priority ", plug.priority());
   if (plug.has_down_priority()) absl::StrAppend(&out, ", down priority ", plug.down_priority());
   for (const std::string& other : plug.before()) {
@@ -73,6 +73,9 @@ std::string Place(const v1::Plug& plug) {
   for (const std::string& other : plug.after()) {
     absl::StrAppend(&out, ", after ", Printable(other));
   }
+  for (const std::string& condition : plug.conditions()) {
+    absl::StrAppend(&out, ", if ", Printable(condition));
+  }
   return out;
 }
 
@@ -80,7 +83,7 @@ void AppendPlug(const v1::PlugState& state, std::string* out) {
   const v1::Plug& plug = state.plug();
   const std::string parameters = Parameters(plug);
   absl::StrAppend(out, "\n", Printable(plug.name()), ": filter ", Printable(plug.filter()), " on ",
-                  Printable(plug.selector()), ", ", Place(plug),
+                  Printable(plug.selector()), ", ", Clauses(plug),
                   parameters.empty() ? "" : absl::StrCat(", ", parameters), "\n");
   if (state.mappings().empty()) {
     absl::StrAppend(out, "  nothing mapped\n");

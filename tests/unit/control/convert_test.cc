@@ -9,7 +9,8 @@ namespace {
 
 const filters::ChangeSet kAllChanges = {
     filters::PlugChange{"a", "log", {{"k", "v"}, {"l", "w"}}, "key:X*", -3},
-    filters::PlugChange{"b", "log", {}, "all", 2, 0, {"a", "c"}, {"d"}},
+    filters::PlugChange{
+        "b", "log", {}, "all", 2, 0, {"a", "c"}, {"d"}, {"peer=unix", "operation!=x"}},
     filters::MapChange{"a", "op", "request", filters::Phase::kUp, true},
     filters::UnmapChange{"a", "*", "reply", filters::Phase::kDown},
     filters::EnableChange{"a", "", "", filters::Phase::kUp, true},
@@ -29,7 +30,8 @@ TEST(ConvertTest, EveryChangeComesBackAsItWent) {
   EXPECT_EQ(
       Describe(*back, 10'000),
       "plug a filter log on key:X* priority -3 k=v l=w; plug b filter log on all priority 2 down "
-      "priority 0 before a before c after d; map a 'op' up request enabled; "
+      "priority 0 before a before c after d if peer=unix if operation!=x; map a 'op' up request "
+      "enabled; "
       "unmap a '*' down reply; enable a all operations up; disable a 'op' down m; unplug a; "
       "reply order of key:X* plug-order; reply order of all reversed; reply order of key:Y "
       "inherited");
@@ -45,10 +47,12 @@ TEST(ConvertTest, APlugAsItStandsIsToldWhole) {
                            .down_priority = 0,
                            .before = {"b", "c"},
                            .after = {"d"},
+                           .conditions = {"peer=unix"},
                            .mappings = {{"op", filters::Phase::kDown, "reply", true}}};
   EXPECT_EQ(ToProto(plug).ShortDebugString(),
             "plug { name: \"a\" filter: \"log\" parameters { key: \"k\" value: \"v\" } selector: "
-            "\"key:X*\" priority: -3 down_priority: 0 before: \"b\" before: \"c\" after: \"d\" } "
+            "\"key:X*\" priority: -3 down_priority: 0 before: \"b\" before: \"c\" after: \"d\" "
+            "conditions: \"peer=unix\" } "
             "sequence: 7 mappings { operation: \"op\" phase: PHASE_DOWN method: \"reply\" enabled: "
             "true }");
 }

@@ -41,6 +41,7 @@ filters::State StateWith(uint64_t revision, int plugs) {
       plug.down_priority = 7;
       plug.before = {"p1", "q"};
       plug.after = {"p1000"};
+      plug.conditions = {"operation=get_*", "peer!=10.0.0.0/8"};
     }
     plug.mappings = {{"*", filters::Phase::kUp, "deny", true},
                      {"z", filters::Phase::kDown, "reply", false},

@@ -1,7 +1,9 @@
 // The filter `access`, and the addresses that it reads.
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +91,15 @@ TEST(PeerRangeTest, WhatIsNoAddressIsInNoRange) {
                            "10.0.0.7.1:1",
                            "010.0.0.7:1",
                            "10.0.0.256:1",
+                           "10.0.0.1000:1",
+                           "10.0.0.00:1",
+                           "10.0.0.:1",
+                           "10..0.7:1",
+                           ".10.0.0.7:1",
+                           "10.0.0.7.:1",
+                           "10.0.0.7 :1",
+                           "10.0.0.+7:1",
+                           "10,0,0,7:1",
                            "::1",
                            "[::1",
                            "[::1]",
@@ -129,6 +140,27 @@ TEST(PeerRangeTest, EqualRangesHaveOneCanonicalForm) {
     ASSERT_TRUE(range.ok()) << range.status();
     EXPECT_EQ(range->Canonical(), canonical);
     EXPECT_EQ(PeerRange::Parse(canonical)->Canonical(), canonical);
+  }
+}
+
+TEST(PeerRangeTest, IPv4AddressesAreReadAsTheSystemReadsThem) {
+  // Each three octets of "1.2.3.4:5" replaced by all that matters.
+  const std::string some[] = {"",    "0",   "00",   "01", "9",  "99",
+                              "255", "256", "1000", "a",  "-1", " 1"};
+  for (const std::string& a : some) {
+    for (const std::string& b : some) {
+      for (const std::string& c : some) {
+        const std::string text = a + ".2." + b + "." + c;
+        uint8_t octets[4];
+        const PeerAddress read = ParsePeerAddress(text + ":5");
+        if (inet_pton(AF_INET, text.c_str(), octets) == 1) {
+          EXPECT_EQ(read.kind, PeerAddress::Kind::kIpv4) << text;
+          EXPECT_TRUE(std::equal(octets, octets + 4, read.ip.begin())) << text;
+        } else {
+          EXPECT_EQ(read, PeerAddress()) << text;
+        }
+      }
+    }
   }
 }
 

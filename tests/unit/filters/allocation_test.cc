@@ -112,6 +112,25 @@ TEST_F(AllocationTest, ACallOfAnObjectWhoseInterfacesAreKnownAllocatesNothing) {
   ASSERT_FALSE(counters.empty());
 }
 
+TEST_F(AllocationTest, DecidingConditionsAllocatesNothing) {
+  // As many as there are bits for.
+  for (int i = 0; i < 32; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    for (const bool holds : {true, false}) {
+      const std::string number = std::to_string(i);
+      Commit({PlugChange{.name = name + (holds ? "y" : "n"),
+                         .filter = "count",
+                         .parameters = {},
+                         .selector = "all",
+                         .conditions = {"peer=10.0.0.0/8", "identity!=uid:" + number,
+                                        holds ? "context!=7" : "context=7", "operation=an_*"}},
+              MapChange{name + (holds ? "y" : "n"), "*", "count", Phase::kUp, true}});
+    }
+  }
+  EXPECT_EQ(AllocationsOfCalls(), 0);
+  EXPECT_EQ(reached_servant_, 1000);
+}
+
 TEST_F(AllocationTest, ADeniedCallAllocatesNothing) {
   PlugBoth("c", "count", "all", "count", "count");
   PlugBoth("d", "deny", "all", "deny", "");
