@@ -351,6 +351,8 @@ TEST_P(Interfaces, AnIsAThatThrowsFailsTheCallOfThatServerOnly) {
 
 class InterfaceRegistry : public InterfaceTest {
  protected:
+  InterfaceRegistry() : InterfaceTest({.objects = 4096}) {}
+
   // What a call of `key` meets, whose object is of `id` and has never been asked.
   Strings Meets(const std::string& key, const std::string& id) {
     FakeCall call(key, "op");
