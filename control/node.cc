@@ -1,14 +1,29 @@
 #include "control/node.h"
 
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/sip_hash.h"
 
 namespace weir::control {
+namespace {
+
+filters::InterfaceLimits WithHashKey(filters::InterfaceLimits limits) {
+  if (limits.hash_key != SipKey{0, 0}) return limits;
+  std::random_device random;
+  for (uint64_t& word : limits.hash_key) word = uint64_t{random()} << 32 | random();
+  return limits;
+}
+
+}  // namespace
 
 Node::Node(const NodeOptions& options, const filters::FilterKinds* kinds, const Clock* clock,
            Logger* logger)
-    : options_(options), clock_(clock), logger_(logger), registry_(kinds, clock, logger) {}
+    : options_(options),
+      clock_(clock),
+      logger_(logger),
+      registry_(kinds, clock, logger, {}, WithHashKey(options.interfaces)) {}
 
 Node::~Node() = default;
 

@@ -34,6 +34,8 @@ struct NodeOptions {
   bool allow_remote = false;     // as ServerOptions::allow_remote
   StoreLimits store_limits;
   ServiceLimits limits;
+  // Without a hash_key, each node draws one.
+  filters::InterfaceLimits interfaces;
 };
 
 class Node {

@@ -119,12 +119,6 @@ orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
     }
     state.hold = snapshot.Hold();
   }
-  if (!call.request().contexts.empty()) {
-    const int nesting = orb::NestingIn(call.request().contexts);
-    if (nesting >= kMostNesting) [[unlikely]]
-      return FailLoop(call);
-    state.nesting = static_cast<uint8_t>(nesting);
-  }
   if (concerned != nullptr) [[unlikely]]
     return EnterByInterfaces(call, *concerned);
   return Enter(call, chain);
@@ -164,6 +158,12 @@ inline orb::Gate::Outcome FilterGate::Enter(orb::Call& call, const Chain* chain)
     }
     chain = &kNoFilters;
   }
+  if (!call.request().contexts.empty() && state.redirects == nullptr) {
+    const int nesting = orb::NestingIn(call.request().contexts);
+    if (nesting >= kMostNesting) [[unlikely]]
+      return FailLoop(call);
+    state.nesting = static_cast<uint8_t>(nesting);
+  }
   state.chain = chain;
   if (tracer_->on() && state.redirects == nullptr) [[unlikely]]
     tracer_->Begin(*chain, call);
@@ -186,6 +186,8 @@ orb::Gate::Outcome FilterGate::EnterByInterfaces(orb::Call& call,
     return EnterAs(call, known.is & interfaces);
   suspended_.fetch_add(1, std::memory_order_relaxed);
   learning_.fetch_add(1, std::memory_order_relaxed);
+  // The question is Weir's, also where a filter has sent the call here.
+  const orb::FilterScope nobodys(0);
   const auto learned = memory.Learn(call, object, interfaces, this);
   if (!learned.has_value()) return Outcome::kSuspended;
   learning_.fetch_sub(1, std::memory_order_relaxed);

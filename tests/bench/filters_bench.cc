@@ -43,8 +43,11 @@ class Fixture {
             MapChange{name, "*", "count", Phase::kDown, true}});
   }
   void Watch(Tracer::Mode mode) { registry_.tracer()->Extend(mode, Tracer::kMostLease); }
-  void Run(benchmark::State& state) {
+  template <typename SetUp = void (*)(FakeCall*)>
+  void Run(
+      benchmark::State& state, const SetUp& set_up = [](FakeCall*) {}) {
     FakeCall call("NameService", "resolve");
+    set_up(&call);
     for (auto _ : state) {
       call.Run(registry_.gate(), [](orb::Call& c) { benchmark::DoNotOptimize(&c); });
     }
@@ -141,6 +144,19 @@ void CountedByPrefix(benchmark::State& state) {
   fixture.Run(state);
 }
 BENCHMARK(CountedByPrefix);
+
+// Of an object that is of the interface, or not; a servant's has no key, a gateway's has.
+void CountedByInterface(benchmark::State& state, bool is_a, const char* key) {
+  Fixture fixture;
+  fixture.PlugCount("p", "interface:IDL:acme/Bank:1.0");
+  fixture.Run(state, [&](FakeCall* call) {
+    call->object = {1, 0, key};
+    call->is_a = [is_a](std::string_view) { return is_a; };
+  });
+}
+BENCHMARK_CAPTURE(CountedByInterface, Servant, true, "");
+BENCHMARK_CAPTURE(CountedByInterface, Gateway, true, "NameService");
+BENCHMARK_CAPTURE(CountedByInterface, OtherInterface, false, "NameService");
 
 void CountedByThreads(benchmark::State& state) {
   static Fixture* fixture = [] {

@@ -66,6 +66,9 @@ void AddNodeOptions(CLI::App* app, NodeSettings* s, bool must_listen) {
       ->capture_default_str();
   app->add_flag("--allow-remote-control", s->allow_remote_control,
                 "Let the control plane listen on other addresses than loopback; it has no TLS");
+  AddDurationOption(app, "--interface-lifetime", &s->interfaces.lifetime,
+                    "How long filters that are plugged onto interfaces go by what an object said "
+                    "that it is (0: as long as its server's connections last)");
   AddServerOptions(app, &s->orb);
   AddDurationOption(app, "--shutdown-timeout", &s->shutdown_timeout,
                     "How long running calls may take at the end");
@@ -92,6 +95,7 @@ absl::Status RunNode(const NodeSettings& settings, CommandContext* context,
     node_options.control = context->control;
   }
   node_options.allow_remote = settings.allow_remote_control;
+  node_options.interfaces = settings.interfaces;
   absl::StatusOr<std::unique_ptr<control::Node>> node =
       control::Node::Start(node_options, &kinds, &clock, logger.get());
   if (!node.ok()) return node.status();

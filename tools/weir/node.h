@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "filters/interface_memory.h"
 #include "filters/outgoing/orb_handle.h"
 #include "tools/weir/command.h"
 #include "tools/weir/orb_setup.h"
@@ -28,6 +29,7 @@ struct NodeSettings {
   std::string upstream;
   bool verbose = false;
   Nanos shutdown_timeout = 10 * kSecond;
+  filters::InterfaceLimits interfaces;
 };
 
 // --listen, --control, --store and what AddServerOptions adds.

@@ -91,7 +91,10 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
                    "list' shows all")
       ->required()
       ->type_name("KIND");
-  command->add_option("--on", flags->selector, "The target: key:NAME, key:PREFIX* or all")
+  command
+      ->add_option("--on", flags->selector,
+                   "The target: key:NAME, key:PREFIX*, interface:REPOSITORY_ID (derived interfaces "
+                   "included) or all")
       ->required()
       ->type_name("SELECTOR");
   command
@@ -148,6 +151,7 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       "--priority -10\n"
       "weir plug keep --filter grpc --set at=unix:/run/keep.sock --on key:NameService "
       "--timeout 200ms --on-failure open\n"
+      "weir plug names --filter count --on interface:IDL:omg.org/CosNaming/NamingContext:1.0\n"
       "weir plug check --filter access --set allow=10.0.0.0/8 --on all --before audit --before "
       "guard\n"
       "weir plug slow --filter rate-limit --set rate=10 --on all --if 'operation=get_*' "
@@ -155,7 +159,10 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       "Calls do not meet the filter before a method of it is mapped and enabled (weir map).\n"
       "Conditions of different kinds must all hold; of one kind any of those with = suffices, and\n"
       "all of those with != must hold. For other calls it is as if there were no plug.\n"
-      "The same plug again changes nothing; another one of that name is a conflict.");
+      
+      "The same plug again changes nothing; another one of that name is a conflict.\n"
+      "Objects are asked once of which interfaces they are (_is_a); if one does not answer, its\n"
+      "calls fail rather than pass unfiltered.");
   command->callback([flags, context] { context->status = RunPlug(*flags, context); });
 }
 

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "filters/interface_plans.h"
+#include "tests/unit/filters/fake_call.h"
 #include "tests/unit/filters/interface_fixture.h"
 
 namespace weir::filters {
@@ -347,22 +349,108 @@ TEST_P(Interfaces, AnIsAThatThrowsFailsTheCallOfThatServerOnly) {
 
 // What needs no ORB.
 
-class InterfaceRegistry : public InterfaceTest {};
+class InterfaceRegistry : public InterfaceTest {
+ protected:
+  InterfaceRegistry() : InterfaceTest({.objects = 4096}) {}
+
+  // What a call of `key` meets, whose object is of `id` and has never been asked.
+  Strings Meets(const std::string& key, const std::string& id) {
+    FakeCall call(key, "op");
+    call.object = {++domain_, 0, key};
+    call.is_a = [&](std::string_view asked) { return asked == id; };
+    call.Run(registry_.gate());
+    EXPECT_TRUE(call.reached_servant());
+    return Ran();
+  }
+
+  uint64_t domain_ = 0;
+};
 
 TEST_F(InterfaceRegistry, SoManyDifferentInterfacesAndNoMore) {
-  ChangeSet changes;
   for (size_t i = 0; i < InterfaceMemory::kMostInterfaces; ++i) {
-    changes.push_back(PlugOn(StrCat("p", i), StrCat("interface:IDL:acme/I", i, ":1.0")));
+    Plug(StrCat("p", i), StrCat("interface:IDL:acme/I", i, ":1.0"));
   }
-  Commit(changes);
+  EXPECT_EQ(Meets("k", "IDL:acme/I63:1.0"), (Strings{"p63.a", "p63.c"}));
   const auto refused =
       registry_.Prepare({PlugOn("more", "interface:IDL:acme/More:1.0")}, std::nullopt);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
-  Commit({PlugOn("more", "interface:IDL:acme/I7:1.0"), PlugOn("k", "key:k")});
-  // Ones that come in the place of others.
+  Plug("more", "interface:IDL:acme/I7:1.0");
+  Plug("key", "key:k");
+  // Ones that come in the place of others, until all numbers are used up.
   for (int i = 0; i < 200; ++i) {
-    Commit({Unplug("p0"), PlugOn("p0", StrCat("interface:IDL:acme/New", i, ":1.0"))});
+    Commit({Unplug("p0")});
+    const std::string id = StrCat("IDL:acme/New", i, ":1.0");
+    Plug("p0", On(id), -1);
+    ASSERT_EQ(Meets("k", id), (Strings{"p0.a", "key.a", "key.c", "p0.c"})) << i;
+    ASSERT_EQ(Meets("other", "IDL:acme/I7:1.0"), (Strings{"p7.a", "more.a", "more.c", "p7.c"}));
   }
+}
+
+TEST_F(InterfaceRegistry, MoreCombinationsThanAreKeptAreAllRight) {
+  constexpr size_t kKeys = InterfacePlans::kMost + 100;
+  ChangeSet changes = {PlugOn("bank", On(kBank)), MapUp("bank", "*", "a")};
+  for (size_t i = 0; i < kKeys; ++i) {
+    const std::string plug = StrCat("p", i);
+    changes.push_back(PlugOn(plug, StrCat("key:k", i), i % 2 == 0 ? 1 : -1));
+    changes.push_back(MapDown(plug, "*", "c"));
+  }
+  Commit(changes);
+  for (int round = 0; round < 2; ++round) {
+    for (size_t i = 0; i < kKeys; ++i) {
+      ASSERT_EQ(Meets(StrCat("k", i), kBank), (Strings{"bank.a", StrCat("p", i, ".c")}));
+      ASSERT_EQ(Meets(StrCat("k", i), kShop), (Strings{StrCat("p", i, ".c")}));
+    }
+    ASSERT_EQ(Meets("k", kBank), Strings{"bank.a"});
+  }
+}
+
+TEST_F(InterfaceRegistry, EachOperationOfAnObjectMeetsWhatIsMappedForIt) {
+  Plug("key", "key:k", 0, "op");
+  Plug("star", "key:k", 1);
+  Plug("bank", On(kBank), 2, "op");
+  Plug("all_of_bank", On(kBank), 3, "another");
+  EXPECT_EQ(Meets("k", kBank), (Strings{"key.a", "star.a", "bank.a", "bank.c", "star.c", "key.c"}));
+  EXPECT_EQ(Meets("k", kShop), (Strings{"key.a", "star.a", "star.c", "key.c"}));
+  EXPECT_EQ(Meets("x", kBank), (Strings{"bank.a", "bank.c"}));
+  EXPECT_EQ(Meets("x", kShop), Strings());
+  Commit({MapUp("bank", "*", "b"), MapDown("bank", "*", "b")});
+  FakeCall call("k", "third");
+  call.object = {++domain_, 0, "k"};
+  call.is_a = [](std::string_view id) { return id == kBank; };
+  call.Run(registry_.gate());
+  EXPECT_EQ(Ran(), (Strings{"star.a", "bank.b", "bank.b", "star.c"}));
+  // `op` is mapped by both, but disabled on the interface: out of its '*'.
+  Commit({DisableUp("bank", "op")});
+  EXPECT_EQ(Meets("k", kBank), (Strings{"key.a", "star.a", "bank.c", "star.c", "key.c"}));
+}
+
+TEST_F(InterfaceRegistry, ConstraintsAndReplyOrdersHoldForPlugsOnInterfaces) {
+  Plug("key", "key:k", -5);
+  Plug("shop", On(kShop), 1);
+  Commit({PlugChange{.name = "bank",
+                     .filter = "probe",
+                     .parameters = {},
+                     .selector = On(kBank),
+                     .priority = 9,
+                     .down_priority = {},
+                     .before = {"key"},
+                     .after = {}},
+          MapUp("bank", "*", "a"), MapDown("bank", "*", "c")});
+  EXPECT_EQ(Meets("k", kBank), (Strings{"bank.a", "key.a", "key.c", "bank.c"}));
+  Plug("bank2", On(kBank), 10);
+  Commit({ReplyOrderChange{"all", ReplyOrder::kPlugOrder},
+          ReplyOrderChange{"key:x", ReplyOrder::kReversed},
+          ReplyOrderChange{"key:y*", ReplyOrder::kReversed}});
+  EXPECT_EQ(Meets("k", kBank),
+            (Strings{"bank.a", "key.a", "bank2.a", "bank.c", "key.c", "bank2.c"}));
+  EXPECT_EQ(Meets("z", kBank), (Strings{"bank.a", "bank2.a", "bank.c", "bank2.c"}));
+  for (const char* key : {"x", "yy"}) {
+    EXPECT_EQ(Meets(key, kBank), (Strings{"bank.a", "bank2.a", "bank2.c", "bank.c"})) << key;
+  }
+  EXPECT_EQ(registry_.Prepare({ReplyOrderChange{On(kBank), ReplyOrder::kPlugOrder}}, std::nullopt)
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
