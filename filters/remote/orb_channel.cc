@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "filters/remote/wire.h"
+#include "orb/core/nesting.h"
 
 namespace weir::filters {
 namespace {
@@ -90,6 +91,8 @@ class OrbChannel : public Channel {
     Encode(question, &out);
     // The asker's own timeout comes first: it knows what that means.
     const Nanos deadline = question.deadline + options_.patience;
+    // A filter's call, whoever's thread this is; the call that is asked about may soon be gone.
+    const orb::FilterScope filter(question.call->gate_state().nesting + 1, /*holds_call=*/false);
     const bool started = orb_->With([&](orb::Orb* orb) {
       will_ask();
       call->Start(orb, std::move(target), deadline);
