@@ -276,6 +276,8 @@ orb::Gate::Outcome FilterGate::GoUp(orb::Call& call, const Chain& chain, size_t 
 }
 
 orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Chain& chain, size_t at) {
+  // What is asked about the other object is not the filter's question.
+  const orb::FilterScope nobodys(0);
   const Step& step = chain.up[at];
   Stepped(step, Phase::kUp, StepOutcome::kRedirected, call);
   orb::GateState& state = call.gate_state();

@@ -6,6 +6,7 @@
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "filters/remote/wire.h"
+#include "orb/core/nesting.h"
 
 namespace weir::filters {
 namespace {
@@ -91,6 +92,8 @@ class OrbChannel : public Channel {
     Encode(question, &out);
     // The asker's own timeout comes first: it knows what that means.
     const Nanos deadline = question.deadline + options_.patience;
+    // A filter's call, whoever's thread this is; the call that is asked about may soon be gone.
+    const orb::FilterScope filter(question.call->gate_state().nesting + 1, /*holds_call=*/false);
     const bool started = orb_->With([&](orb::Orb* orb) {
       will_ask();
       call->Start(orb, std::move(target), deadline);
