@@ -77,6 +77,23 @@ class Filter {
   virtual void StartUp(int method, Suspension call) { call.Resume(Up(method, *call)); }
   virtual void StartDown(int method, Suspension call) { call.Resume(Down(method, *call)); }
 
+  // Of asynchronous filters, while filters before it have the call: the method will be given it,
+  // unless one of these ends it first. None of them changes it meanwhile. Forget says that it will
+  // not. The call is to be read only, and not after this returns.
+  virtual void AskAhead(int method, const orb::Call& call) {
+    (void)method;
+    (void)call;
+  }
+  virtual void Forget(int method, const orb::Call& call) {
+    (void)method;
+    (void)call;
+  }
+  // Whether the up method changes nothing of the calls that it passes, whatever it answers.
+  virtual bool OnlyLooks(int method) const {
+    (void)method;
+    return false;
+  }
+
   // The node ends: fails all calls that wait, before it returns. For asynchronous filters. Calls
   // that are neither let go nor answered within OrbOptions::let_go are abandoned: the filter may
   // still look at them, but nothing comes of it.

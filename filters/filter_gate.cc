@@ -381,6 +381,23 @@ void FilterGate::FailDown(orb::Call& call, const Chain& chain, const Step& step,
   Fail(step, Phase::kDown, CompletionOf(call, bounced), what, call);
 }
 
+void FilterGate::AskAhead(const orb::Call& call, const Chain& chain, size_t next) {
+  for (size_t i = next; i < chain.up.size(); ++i) {
+    const Step& before = chain.up[i - 1];
+    const Step& step = chain.up[i];
+    if (!step.asynchronous || !before.filter->OnlyLooks(before.method)) return;
+    step.filter->AskAhead(step.method, call);
+  }
+}
+
+void FilterGate::ForgetAhead(const orb::Call& call) {
+  const orb::GateState& state = call.gate_state();
+  const Chain& chain = *static_cast<const Chain*>(state.chain);
+  for (size_t i = state.next; i < chain.up.size() && chain.up[i].asynchronous; ++i) {
+    chain.up[i].filter->Forget(chain.up[i].method, call);
+  }
+}
+
 orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase phase,
                                        size_t next) {
   call.gate_state().next = static_cast<uint32_t>(next);
@@ -388,6 +405,8 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
   suspended_.fetch_add(1, std::memory_order_relaxed);
   const orb::FilterScope filter(call.gate_state().nesting + 1, /*holds_call=*/false);
   step.plugged->holds.fetch_add(1, std::memory_order_relaxed);
+  if (phase == Phase::kUp)
+    AskAhead(call, *static_cast<const Chain*>(call.gate_state().chain), next);
   ResumeDesk* desk;
   {
     MutexLock lock(&desk_mu_);
@@ -409,6 +428,7 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
 void FilterGate::Resume(orb::Call& call, Verdict verdict) {
   const orb::FilterScope nobodys(0);
   const Step& step = SuspendedAt(call);
+  if (!call.gate_state().down && verdict != Verdict::kPass) ForgetAhead(call);
   if (call.gate_state().down) {
     DownEnded(call, step, verdict);
   } else if (verdict == Verdict::kRedirect) {
@@ -430,6 +450,7 @@ void FilterGate::ResumeFailed(orb::Call& call, std::string_view what) {
   if (call.gate_state().down) {
     FailDown(call, *static_cast<const Chain*>(call.gate_state().chain), step, what);
   } else {
+    ForgetAhead(call);
     FailUp(call, step, what);
   }
   GoOn(call, Verdict::kBounce);
@@ -442,7 +463,10 @@ void FilterGate::ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome wh
   const Phase phase = state.down ? Phase::kDown : Phase::kUp;
   Stepped(step, phase, why, call);
   step.counters->Add(StepCounter(phase, StepOutcome::kPolicyTaken));
-  if (phase == Phase::kUp && verdict != Verdict::kPass) state.passed = step.position;
+  if (phase == Phase::kUp && verdict != Verdict::kPass) {
+    ForgetAhead(call);
+    state.passed = step.position;
+  }
   GoOn(call, verdict);
 }
 

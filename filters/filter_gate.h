@@ -79,6 +79,10 @@ class FilterGate : public orb::Gate,
   // The filters from number `from` on.
   Outcome GoUp(orb::Call& call, const Chain& chain, size_t from);
   Outcome GoDown(orb::Call& call, const Chain& chain, size_t from);
+  // The filters behind number `next` - 1, which only looks, may be asked meanwhile; or what they
+  // were asked is of no more use.
+  void AskAhead(const orb::Call& call, const Chain& chain, size_t next);
+  void ForgetAhead(const orb::Call& call);
   Outcome Suspend(orb::Call& call, const Step& step, Phase phase, size_t next);
   void Resume(orb::Call& call, Verdict verdict) override;
   void ResumeFailed(orb::Call& call, std::string_view what) override;

@@ -1,34 +1,10 @@
 #include "filters/builtin/log.h"
 
-#include "filters/builtin/call_words.h"
-#include "filters/log_line.h"
+#include "filters/builtin/call_log.h"
 #include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {
-
-class LogFilter : public Filter {
- public:
-  explicit LogFilter(const FilterContext& context) : context_(context) {}
-
-  Verdict Up(int, orb::Call& call) override {
-    LogLine line("request");
-    AddCall(call, context_.plug, &line);
-    context_.logger->Log(LogLevel::kInfo, line.view());
-    return Verdict::kPass;
-  }
-
-  Verdict Down(int, orb::Call& call) override {
-    LogLine line("reply");
-    AddCall(call, context_.plug, &line);
-    AddOutcome(call, *context_.clock, &line);
-    context_.logger->Log(LogLevel::kInfo, line.view());
-    return Verdict::kPass;
-  }
-
- private:
-  const FilterContext context_;
-};
 
 class LogKind : public FilterKind {
  public:
@@ -43,7 +19,7 @@ class LogKind : public FilterKind {
   absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
                                               const FilterContext& context) const override {
     if (ParameterReader read(*this, parameters); !read.ok()) return read.status();
-    return std::make_unique<LogFilter>(context);
+    return NewCallLog(std::nullopt, context);
   }
 
  private:

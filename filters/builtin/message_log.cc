@@ -1,37 +1,10 @@
 #include "filters/builtin/message_log.h"
 
-#include "filters/builtin/call_words.h"
-#include "filters/log_line.h"
+#include "filters/builtin/call_log.h"
 #include "filters/parameters.h"
 
 namespace weir::filters {
 namespace {
-
-class MessageLogFilter : public Filter {
- public:
-  MessageLogFilter(size_t bytes, const FilterContext& context) : bytes_(bytes), context_(context) {}
-
-  Verdict Up(int, orb::Call& call) override {
-    LogLine line("request");
-    AddCall(call, context_.plug, &line);
-    AddBody(call.request().body, bytes_, &line);
-    context_.logger->Log(LogLevel::kInfo, line.view());
-    return Verdict::kPass;
-  }
-
-  Verdict Down(int, orb::Call& call) override {
-    LogLine line("reply");
-    AddCall(call, context_.plug, &line);
-    AddOutcome(call, *context_.clock, &line);
-    AddBody(call.reply().body, bytes_, &line);
-    context_.logger->Log(LogLevel::kInfo, line.view());
-    return Verdict::kPass;
-  }
-
- private:
-  const size_t bytes_;
-  const FilterContext context_;
-};
 
 class MessageLogKind : public FilterKind {
  public:
@@ -49,7 +22,7 @@ class MessageLogKind : public FilterKind {
     ParameterReader read(*this, parameters);
     const int64_t bytes = read.Integer("bytes", 0, 1024);
     if (!read.ok()) return read.status();
-    return std::make_unique<MessageLogFilter>(static_cast<size_t>(bytes), context);
+    return NewCallLog(static_cast<size_t>(bytes), context);
   }
 
  private:

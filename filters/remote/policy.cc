@@ -138,6 +138,11 @@ std::vector<ParameterInfo> RemoteParameters(ParameterInfo at) {
        .value = "TIME",
        .otherwise = "1s",
        .help = "how long that is (1ms to 1h)"},
+      {.name = "ahead",
+       .value = "yes|no",
+       .otherwise = "no",
+       .help = "whether it may be asked about a request while remote filters before it, which "
+               "change nothing, are still asked; it then sees requests that these refuse"},
   };
 }
 
@@ -182,6 +187,7 @@ RemoteOptions ReadRemoteOptions(ParameterReader* read) {
   options.max_waiting = static_cast<int>(read->Integer("max-waiting", 1, 1'000'000));
   options.breaker = static_cast<int>(read->Integer("breaker", 0, 1'000'000));
   options.breaker_pause = ReadTime(read, "breaker-pause");
+  options.ahead = read->Choice("ahead", {"no", "yes"}) == 1;
   return options;
 }
 

@@ -68,6 +68,8 @@ struct RemoteOptions {
   // tries. 0: never.
   int breaker = 5;
   Nanos breaker_pause = kSecond;
+  // The filter may be asked about calls that filters before it still have, and may yet stop.
+  bool ahead = false;
 
   // What holds for a method: what the plug says, else what the method has declared, else what holds
   // without either.

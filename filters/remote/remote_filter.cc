@@ -14,9 +14,10 @@
 namespace weir::filters {
 
 namespace {
-constexpr const char* kCountNames[] = {
-    "asked",    "answered", "failed_over",  "asked_again", "timed_out", "late",         "lost",
-    "overload", "absent",   "breaker_open", "failures",    "refused",   "policy_taken", "connects"};
+constexpr const char* kCountNames[] = {"asked",        "answered",     "failed_over", "asked_again",
+                                       "timed_out",    "late",         "lost",        "overload",
+                                       "absent",       "breaker_open", "failures",    "refused",
+                                       "policy_taken", "connects",     "asked_ahead", "forgotten"};
 }  // namespace
 
 // One process that may be asked.
@@ -161,10 +162,10 @@ std::vector<FilterCounter> RemoteFilter::Counters() const {
   return counters;
 }
 
-void RemoteFilter::Start(Phase phase, int method, Suspension call) {
-  const Nanos now = clock_->Now();
+RemoteFilter::Waiting RemoteFilter::NewWaiting(Phase phase, int method, uint64_t call_id,
+                                               Nanos now) const {
   Waiting waiting;
-  waiting.call = std::move(call);
+  waiting.call_id = call_id;
   waiting.phase = phase;
   waiting.method = method;
   {
@@ -172,52 +173,136 @@ void RemoteFilter::Start(Phase phase, int method, Suspension call) {
     waiting.policy = methods_[method].policy;
   }
   waiting.deadline = now + waiting.policy->timeout;
+  return waiting;
+}
+
+void RemoteFilter::Start(Phase phase, int method, Suspension call) {
+  if (options_.ahead && phase == Phase::kUp && TakeAhead(phase, method, &call)) return;
+  const Nanos now = clock_->Now();
+  Waiting waiting = NewWaiting(phase, method, call->id(), now);
+  waiting.call = std::move(call);
   Ask(std::move(waiting), now);
 }
 
-void RemoteFilter::Ask(Waiting waiting, Nanos now) {
-  Count refused = kAbsent;
+void RemoteFilter::AskAhead(int method, const orb::Call& call) {
+  if (!options_.ahead) return;
+  {
+    MutexLock lock(&mu_);
+    if (ahead_.contains({call.id(), method})) return;
+  }
+  const Nanos now = clock_->Now();
+  Waiting waiting = NewWaiting(Phase::kUp, method, call.id(), now);
+  Count refused;
+  TryAsk(&waiting, call, now, &refused);  // if not now, then when the call comes
+}
+
+void RemoteFilter::Forget(int method, const orb::Call& call) {
+  if (!options_.ahead) return;
+  MutexLock lock(&mu_);
+  const auto it = ahead_.find({call.id(), method});
+  if (it == ahead_.end()) return;
+  TakeOut(it->second);
+  Add(kForgotten);
+}
+
+bool RemoteFilter::OnlyLooks(int method) const {
+  MutexLock lock(&mu_);
+  bool there = false;
+  for (const auto& replica : replicas_) {
+    const Offer& offer = replica->offers[method];
+    if (offer.changes) return false;
+    there = there || offer.there;
+  }
+  return there;
+}
+
+RemoteFilter::Waiting RemoteFilter::TakeOut(uint64_t ticket) {
+  const auto it = waiting_.find(ticket);
+  Waiting waiting = std::move(it->second);
+  waiting_.erase(it);
+  if (!waiting.call) ahead_.erase({waiting.call_id, waiting.method});
+  return waiting;
+}
+
+bool RemoteFilter::TakeAhead(Phase phase, int method, Suspension* call) {
+  Waiting waiting;
+  {
+    MutexLock lock(&mu_);
+    const auto it = ahead_.find({(*call)->id(), method});
+    if (it == ahead_.end()) return false;
+    const auto question = waiting_.find(it->second);
+    if (!question->second.answer.has_value() && !question->second.late) {
+      // It waits from now on, as any other.
+      question->second.call = std::move(*call);
+      ahead_.erase(it);
+      return true;
+    }
+    waiting = TakeOut(it->second);
+  }
+  waiting.phase = phase;
+  waiting.call = std::move(*call);
+  if (waiting.late) {
+    TakePolicy(kTimedOut, StepOutcome::kTimedOut, std::move(waiting));
+  } else {
+    Answer answer = *std::move(waiting.answer);
+    Apply(std::move(waiting), std::move(answer));
+  }
+  return true;
+}
+
+bool RemoteFilter::TryAsk(Waiting* waiting, const orb::Call& call, Nanos now, Count* refused) {
+  *refused = kAbsent;
   for (const auto& replica : replicas_) {
     const uint32_t bit = uint32_t{1} << replica->index;
-    if ((waiting.tried & bit) != 0 || !replica->connected.load(std::memory_order_acquire)) continue;
+    if ((waiting->tried & bit) != 0 || !replica->connected.load(std::memory_order_acquire))
+      continue;
     Question question;
     std::string name;
     {
       MutexLock lock(&mu_);
-      const Offer& offer = replica->offers[waiting.method];
+      const Offer& offer = replica->offers[waiting->method];
       if (!offer.there) continue;
       if (waiting_.size() >= static_cast<size_t>(options_.max_waiting)) {
-        refused = kOverload;
-        break;
+        *refused = kOverload;
+        return false;
       }
       if (!replica->breaker.Admits(now)) {
-        refused = kBroken;
+        *refused = kBroken;
         continue;
       }
-      name = methods_[waiting.method].name;
+      name = methods_[waiting->method].name;
       question.reads = offer.reads;
-      waiting.may_change = offer.changes;
+      waiting->may_change = offer.changes;
     }
     question.ticket = next_ticket_.fetch_add(1, std::memory_order_relaxed);
     question.method = name;
-    question.phase = waiting.phase;
-    question.call = &*waiting.call;
-    question.deadline = waiting.deadline;
-    waiting.tried |= bit;
-    waiting.replica = replica->index;
+    question.phase = waiting->phase;
+    question.call = &call;
+    question.deadline = waiting->deadline;
+    waiting->tried |= bit;
+    waiting->replica = replica->index;
     const bool asked = replica->channel->Ask(question, [&] {
       Add(kAsked);
       replica->asked.fetch_add(1, std::memory_order_relaxed);
-      if (waiting.lost) {
+      if (waiting->lost) {
         Add(kAskedAgain);
       } else if (replica->index != 0) {
         Add(kFailedOver);
       }
+      const bool ahead = !waiting->call;
+      if (ahead) Add(kAhead);
       MutexLock lock(&mu_);
-      waiting_.emplace(question.ticket, std::move(waiting));
+      if (ahead) ahead_[{waiting->call_id, waiting->method}] = question.ticket;
+      waiting_.emplace(question.ticket, std::move(*waiting));
     });
-    if (asked) return;
+    if (asked) return true;
   }
+  return false;
+}
+
+void RemoteFilter::Ask(Waiting waiting, Nanos now) {
+  Count refused;
+  if (TryAsk(&waiting, *waiting.call, now, &refused)) return;
   if (waiting.lost) return TakePolicy(kLost, StepOutcome::kFailed, std::move(waiting));
   TakePolicy(refused, StepOutcome::kRefused, std::move(waiting));
 }
@@ -225,6 +310,7 @@ void RemoteFilter::Ask(Waiting waiting, Nanos now) {
 void RemoteFilter::Lose(std::vector<Waiting> lost) {
   const Nanos now = clock_->Now();
   for (Waiting& w : lost) {
+    if (!w.call) continue;  // asked ahead: asked anew when the call comes
     w.lost = true;
     if (w.deadline > now) {
       Ask(std::move(w), now);
@@ -239,8 +325,11 @@ void RemoteFilter::LetGo() {
   {
     MutexLock lock(&mu_);
     left.swap(waiting_);
+    ahead_.clear();
   }
-  for (auto& [ticket, w] : left) w.call.Fail("the node ends");
+  for (auto& [ticket, w] : left) {
+    if (w.call) w.call.Fail("the node ends");
+  }
 }
 
 void RemoteFilter::TakePolicy(Count reason, StepOutcome why, Waiting waiting) {
@@ -257,26 +346,38 @@ void RemoteFilter::Tick() {
   {
     MutexLock lock(&mu_);
     for (auto it = waiting_.begin(); it != waiting_.end();) {
-      if (it->second.deadline > now) {
-        ++it;
-        continue;
-      }
-      Replica& replica = *replicas_[it->second.replica];
-      if (replica.breaker.TimedOut(now)) {
+      const auto here = it++;
+      Waiting& w = here->second;
+      if (w.deadline > now) continue;
+      Replica& replica = *replicas_[w.replica];
+      const bool told = w.answer.has_value() || w.late;
+      if (!told && replica.breaker.TimedOut(now)) {
         Log(replica, LogLevel::kWarning, "filter_breaker_open",
             StrCat(replica.breaker.timeouts_in_a_row(), " calls in a row got no answer in time"));
       }
-      late.push_back(std::move(it->second));
-      waiting_.erase(it++);
+      if (w.call) {
+        late.push_back(std::move(w));
+        waiting_.erase(here);
+      } else if (w.kept) {
+        ahead_.erase({w.call_id, w.method});
+        waiting_.erase(here);
+        Add(kForgotten);
+      } else {
+        // What has come of it is kept for as long again.
+        w.late = !told;
+        w.kept = true;
+        w.deadline += w.policy->timeout;
+      }
     }
   }
   for (Waiting& w : late) TakePolicy(kTimedOut, StepOutcome::kTimedOut, std::move(w));
 }
 
-void RemoteFilter::Failed(const Replica& replica, std::string_view why, Waiting waiting) {
+void RemoteFilter::Failed(std::string_view why, Waiting waiting) {
   const uint64_t failures = counts_[kFailures].load(std::memory_order_relaxed) + 1;
   if (std::has_single_bit(failures)) {
-    Log(replica, LogLevel::kError, "filter_failed", StrCat("failure ", failures, ": ", why));
+    Log(*replicas_[waiting.replica], LogLevel::kError, "filter_failed",
+        StrCat("failure ", failures, ": ", why));
   }
   TakePolicy(kFailures, StepOutcome::kFailed, std::move(waiting));
 }
@@ -286,27 +387,35 @@ void RemoteFilter::Answered(Replica* replica, uint64_t ticket, Answer answer) {
   {
     MutexLock lock(&mu_);
     const auto it = waiting_.find(ticket);
-    // Nobody answers for another one.
-    if (it == waiting_.end() || it->second.replica != replica->index) {
+    // Nobody answers for another one, or twice.
+    if (it == waiting_.end() || it->second.replica != replica->index || it->second.answer ||
+        it->second.late) {
       Add(kLate);
       return;
     }
-    waiting = std::move(it->second);
-    waiting_.erase(it);
     if (replica->breaker.Answered()) {
       Log(*replica, LogLevel::kInfo, "filter_breaker_closed", "the filter answers again");
     }
+    Add(kAnswered);
+    replica->answered.fetch_add(1, std::memory_order_relaxed);
+    if (!it->second.call) {
+      it->second.answer = std::move(answer);
+      return;
+    }
+    waiting = TakeOut(ticket);
   }
-  Add(kAnswered);
-  replica->answered.fetch_add(1, std::memory_order_relaxed);
+  Apply(std::move(waiting), std::move(answer));
+}
+
+void RemoteFilter::Apply(Waiting waiting, Answer answer) {
   if (answer.kind == Answer::Kind::kFailure) {
-    return Failed(*replica, answer.failure, std::move(waiting));
+    return Failed(answer.failure, std::move(waiting));
   }
   bool refused = false;
   const absl::StatusOr<Verdict> verdict =
       ApplyAnswer(std::move(answer), waiting.phase, waiting.may_change, &*waiting.call, &refused);
   if (!verdict.ok()) {
-    return Failed(*replica, ToStd(verdict.status().message()), std::move(waiting));
+    return Failed(ToStd(verdict.status().message()), std::move(waiting));
   }
   if (refused) Add(kRefused);
   waiting.call.Resume(*verdict);
@@ -339,8 +448,8 @@ void RemoteFilter::Unanswered(Replica* replica, uint64_t ticket) {
     MutexLock lock(&mu_);
     const auto it = waiting_.find(ticket);
     if (it == waiting_.end() || it->second.replica != replica->index) return;
-    lost.push_back(std::move(it->second));
-    waiting_.erase(it);
+    if (it->second.answer) return;
+    lost.push_back(TakeOut(ticket));
   }
   Lose(std::move(lost));
 }
@@ -351,12 +460,9 @@ void RemoteFilter::Disconnected(Replica* replica, std::string_view why) {
   {
     MutexLock lock(&mu_);
     for (auto it = waiting_.begin(); it != waiting_.end();) {
-      if (it->second.replica == replica->index) {
-        lost.push_back(std::move(it->second));
-        waiting_.erase(it++);
-      } else {
-        ++it;
-      }
+      const auto here = it++;
+      if (here->second.replica != replica->index || here->second.answer) continue;
+      lost.push_back(TakeOut(here->first));
     }
   }
   Log(*replica, LogLevel::kWarning, "filter_disconnected", why);

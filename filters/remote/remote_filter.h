@@ -12,6 +12,10 @@
 // filter must not mind being asked about a call whose verdict is then not taken. After a timeout
 // nobody else is asked.
 //
+// A plug may allow that the filter is asked about a request *ahead*, while filters before it have
+// the call. The question then waits like any other, but without the call; what is answered is kept
+// until the call comes, and is applied then. It is forgotten if the call does not come.
+//
 // Thread safety: as Filter.
 
 #ifndef WEIR_FILTERS_REMOTE_REMOTE_FILTER_H_
@@ -22,8 +26,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -54,6 +60,9 @@ class RemoteFilter : public Filter {
   Verdict Up(int, orb::Call&) override { return Verdict::kPass; }
   Verdict Down(int, orb::Call&) override { return Verdict::kPass; }
 
+  void AskAhead(int method, const orb::Call& call) override;
+  void Forget(int method, const orb::Call& call) override;
+  bool OnlyLooks(int method) const override;
   void LetGo() override;
 
   absl::StatusOr<int> MethodIndex(Phase phase, std::string_view name) override;
@@ -76,7 +85,11 @@ class RemoteFilter : public Filter {
   };
   class Replica;
   struct Waiting {
-    Suspension call;
+    Suspension call;  // empty while it was asked ahead and the call has not come
+    uint64_t call_id = 0;
+    std::optional<Answer> answer;  // which came before the call
+    bool late = false;             // or did not come in time
+    bool kept = false;             // the time for it is over
     Phase phase = Phase::kUp;
     int method = 0;
     std::shared_ptr<const PhasePolicy> policy;  // what held when it came
@@ -101,18 +114,30 @@ class RemoteFilter : public Filter {
     kRefused,   // changes that the method had not declared
     kPolicy,    // calls that got the policy, for any of these reasons
     kConnects,
+    kAhead,      // questions that were asked ahead
+    kForgotten,  // of those, the ones whose call did not come, or came too late
     kCounts,
   };
 
   void Start(Phase phase, int method, Suspension call);
+  // A new question of the call, with the method's policy.
+  Waiting NewWaiting(Phase phase, int method, uint64_t call_id, Nanos now) const;
   // Puts it to the first replica that can be asked and was not, or applies the policy.
   void Ask(Waiting waiting, Nanos now);
+  // The same; false, and nothing done, if there is none. `call` is the one that waits, or will.
+  bool TryAsk(Waiting* waiting, const orb::Call& call, Nanos now, Count* refused);
+  // The call has come, and was asked about ahead: goes on with what came of that. False: it was
+  // not.
+  bool TakeAhead(Phase phase, int method, Suspension* call);
+  Waiting TakeOut(uint64_t ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What the replica has answered, to a call that waits.
+  void Apply(Waiting waiting, Answer answer);
   // The replica will not answer these any more.
   void Lose(std::vector<Waiting> lost);
   // Counts the reason, and lets the call go on with the policy's verdict. `why` is for the gate.
   void TakePolicy(Count reason, StepOutcome why, Waiting waiting);
-  // The replica has said, in `why`, that it cannot judge.
-  void Failed(const Replica& replica, std::string_view why, Waiting waiting);
+  // The replica that was asked has said, in `why`, that it cannot judge.
+  void Failed(std::string_view why, Waiting waiting);
   void Tick();
   // What the replica has said of the method. A policy that makes no sense is logged and left out.
   Offer FindOffer(const Replica& replica, const Method& method);
@@ -138,7 +163,9 @@ class RemoteFilter : public Filter {
 
   mutable Mutex mu_;
   std::deque<Method> methods_ ABSL_GUARDED_BY(mu_);  // in the order in which they were asked for
-  absl::flat_hash_map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mu_);  // by ticket
+  // Of those, the tickets of what was asked ahead, by call and method.
+  absl::flat_hash_map<std::pair<uint64_t, int>, uint64_t> ahead_ ABSL_GUARDED_BY(mu_);
 
   std::vector<std::unique_ptr<Replica>> replicas_;  // constant; the first is no spare
 };

@@ -148,7 +148,6 @@ TEST_F(AbandonedCalls, AnAnswerInTimeIsNone) {
   answers.join();
   EXPECT_EQ(lines().find("calls_abandoned"), std::string::npos) << lines();
   EXPECT_TRUE(call->WaitDone());
-  LeftBehind().clear();  // it was not
 }
 
 TEST_F(AbandonedCalls, TheNextOrbHasItsCallsBack) {

@@ -79,7 +79,7 @@ class FakeChannel : public Channel {
 // A call that is in the filter's hands, and what became of it.
 class FakeSuspended final : private Suspension::Resumer {
  public:
-  explicit FakeSuspended(Phase phase) {
+  explicit FakeSuspended(Phase phase) : call("key", "op", orb::NextCallId()) {
     if (phase == Phase::kDown) call.SetResult();
   }
   Suspension Suspend() { return Suspension(this, &call); }
