@@ -52,6 +52,11 @@ Own& OwnOf(orb::GateState* state) {
   return *static_cast<Own*>(state->own);
 }
 
+[[gnu::noinline]] void FreeExtras(orb::GateState* state) {
+  delete static_cast<Redirects*>(std::exchange(state->redirects, nullptr));
+  delete static_cast<Own*>(std::exchange(state->own, nullptr));
+}
+
 constexpr uint32_t kBits = 64;
 
 // Whether the step's plug is not concerned with the call. Not inlined: the loops of calls without
@@ -109,19 +114,18 @@ const Step& SuspendedAt(orb::Call& call) {
 orb::Gate::Outcome FilterGate::Up(orb::Call& call) {
   orb::GateState& state = call.gate_state();
   const Chain* chain = nullptr;
-  const InterfacePlans::Operation* concerned;
   {
-    SnapshotHolder::Reader snapshot(&holder_);
-    concerned = snapshot->Concerned(call.request().operation);
-    if (concerned == nullptr) [[likely]] {
-      chain = snapshot->Find(call.request().object_key, call.request().operation);
+    SnapshotHolder::Reader reader(&holder_);
+    const Snapshot& snapshot = *reader;
+    if (snapshot.Concerned(call.request().operation) == nullptr) [[likely]] {
+      chain = snapshot.Find(call.request().object_key, call.request().operation);
       if (chain == nullptr) return Outcome::kPass;
     }
-    state.hold = snapshot.Hold();
+    state.hold = reader.Hold();
   }
-  if (concerned != nullptr) [[unlikely]]
-    return EnterByInterfaces(call, *concerned);
-  return Enter(call, chain);
+  if (chain == nullptr) [[unlikely]]
+    return EnterByInterfaces(call);
+  return Begin(call, *chain);
 }
 
 bool FilterGate::Prepare(orb::Call& call, const Chain& chain) {
@@ -149,30 +153,39 @@ bool FilterGate::Prepare(orb::Call& call, const Chain& chain) {
   return true;
 }
 
-inline orb::Gate::Outcome FilterGate::Enter(orb::Call& call, const Chain* chain) {
+inline orb::Gate::Outcome FilterGate::Begin(orb::Call& call, const Chain& chain) {
   orb::GateState& state = call.gate_state();
-  if (chain == nullptr || (chain->prepares && !Prepare(call, *chain))) [[unlikely]] {
-    if (state.redirects == nullptr) {
-      Release(call);
-      return Outcome::kPass;
-    }
-    chain = &kNoFilters;
+  if (chain.prepares && !Prepare(call, chain)) [[unlikely]] {
+    Release(call);
+    return Outcome::kPass;
   }
-  if (!call.request().contexts.empty() && state.redirects == nullptr) {
+  if (!call.request().contexts.empty()) {
     const int nesting = orb::NestingIn(call.request().contexts);
     if (nesting >= kMostNesting) [[unlikely]]
       return FailLoop(call);
     state.nesting = static_cast<uint8_t>(nesting);
   }
+  state.chain = &chain;
+  if (tracer_->on()) [[unlikely]]
+    tracer_->Begin(chain, call);
+  return GoUp(call, chain, 0);
+}
+
+orb::Gate::Outcome FilterGate::Enter(orb::Call& call, const Chain* chain) {
+  orb::GateState& state = call.gate_state();
+  if (state.redirects == nullptr) {
+    if (chain != nullptr) return Begin(call, *chain);
+    Release(call);
+    return Outcome::kPass;
+  }
+  if (chain == nullptr || (chain->prepares && !Prepare(call, *chain))) chain = &kNoFilters;
   state.chain = chain;
-  if (tracer_->on() && state.redirects == nullptr) [[unlikely]]
-    tracer_->Begin(*chain, call);
   return GoUp(call, *chain, 0);
 }
 
-orb::Gate::Outcome FilterGate::EnterByInterfaces(orb::Call& call,
-                                                 const InterfacePlans::Operation& concerned) {
+orb::Gate::Outcome FilterGate::EnterByInterfaces(orb::Call& call) {
   const Snapshot& snapshot = SnapshotHolder::Held(call.gate_state().hold);
+  const InterfacePlans::Operation& concerned = *snapshot.Concerned(call.request().operation);
   uint64_t interfaces = concerned.interfaces;
   if (concerned.conditional) [[unlikely]] {
     interfaces = InterfacesFor(call, concerned);
@@ -303,9 +316,7 @@ orb::Gate::Outcome FilterGate::Redirected(orb::Call& call, const Chain& chain, s
   redirects->push_back(std::move(from));
   const Snapshot& snapshot = SnapshotHolder::Held(state.hold);
   const orb::Request& request = call.request();
-  if (const auto* const concerned = snapshot.Concerned(request.operation)) {
-    return EnterByInterfaces(call, *concerned);
-  }
+  if (snapshot.Concerned(request.operation) != nullptr) return EnterByInterfaces(call);
   return Enter(call, snapshot.Find(request.object_key, request.operation));
 }
 
@@ -536,10 +547,8 @@ void FilterGate::Release(orb::Call& call) {
   orb::GateState& state = call.gate_state();
   if (state.trace != nullptr) [[unlikely]]
     tracer_->End(call);
-  if (state.redirects != nullptr) [[unlikely]]
-    delete static_cast<Redirects*>(std::exchange(state.redirects, nullptr));
-  if (state.own != nullptr) [[unlikely]]
-    delete static_cast<Own*>(std::exchange(state.own, nullptr));
+  if (state.redirects != nullptr || state.own != nullptr) [[unlikely]]
+    FreeExtras(&state);
   SnapshotHolder::Release(std::exchange(state.hold, nullptr));
   state.chain = nullptr;
 }

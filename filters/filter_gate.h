@@ -68,10 +68,12 @@ class FilterGate : public orb::Gate,
   // What is decided before the first filter of a chain, once for the call. False: none of the
   // chain's plugs is concerned with it.
   bool Prepare(orb::Call& call, const Chain& chain);
-  // The call, which holds its snapshot, has come to an object with this chain, or null.
+  // The call, which holds its snapshot, meets its first chain.
+  Outcome Begin(orb::Call& call, const Chain& chain);
+  // It has come to an object with this chain, or null.
   Outcome Enter(orb::Call& call, const Chain* chain);
   // The same, of an object whose interfaces matter.
-  Outcome EnterByInterfaces(orb::Call& call, const InterfacePlans::Operation& concerned);
+  Outcome EnterByInterfaces(orb::Call& call);
   Outcome EnterAs(orb::Call& call, uint64_t interfaces);
   Outcome Undecided(orb::Call& call, const InterfaceMemory::Learned& learned);
   void InterfacesLearned(orb::Call& call, const InterfaceMemory::Learned& learned) override;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/container/flat_hash_map.h"
 #include "base/strings.h"
 
@@ -29,7 +30,7 @@ class NameMap {
   }
 
   // Null if there is none.
-  const Value* Find(std::string_view name) const {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE const Value* Find(std::string_view name) const {
     for (const auto& [its_name, value] : few_) {
       if (its_name.size() == name.size() && its_name == name) return &value;
     }

@@ -40,7 +40,7 @@ SnapshotHolder::Reader::Reader(SnapshotHolder* holder) {
   }
 }
 
-const Snapshot* SnapshotHolder::Reader::operator->() const { return node_->snapshot.get(); }
+const Snapshot& SnapshotHolder::Reader::operator*() const { return *node_->snapshot; }
 
 const void* SnapshotHolder::Reader::Hold() {
   const size_t index = ThreadIndex();

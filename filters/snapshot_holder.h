@@ -45,7 +45,8 @@ class SnapshotHolder {
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
-    const Snapshot* operator->() const;
+    const Snapshot& operator*() const;
+    const Snapshot* operator->() const { return &**this; }
     // A reference that outlives this object, to be given to Release once, by any thread.
     const void* Hold();
 
