@@ -14,9 +14,8 @@ namespace {
 
 TEST(GroupScale, PlugsComeAndGoAmongAHundredThousandObjectsAndNoCallIsLost) {
   GroupsOptions options;
-  options.commits = 6;
-#without optimization each takes a second in the second row const absl::StatusOr < GroupsReport>
-      report = MeasureGroups(options);
+  options.commits = 6;  // without optimization each takes a second in the second row
+  const absl::StatusOr<GroupsReport> report = MeasureGroups(options);
   ASSERT_TRUE(report.ok()) << report.status();
   printf("%s", RenderTable(*report).c_str());
   ASSERT_EQ(report->rows.size(), 2u);
