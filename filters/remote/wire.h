@@ -25,9 +25,7 @@
 //       Octets redirect;  // an object key, or for 6 "IOR:..." or "corbaloc:..."
 //     };
 //     interface Filter {                          // IDL:weir/Filter:1.0
-//       // An older filter gives no policies, and its reply ends before them; an older node does
-//       not
-//       // read them.
+//       // An older filter's reply ends before the policies; an older node does not read them.
 //       Methods describe(in string name, out Policies policies);
 //       Answer judge(in string name, in Question question);
 //     };

@@ -51,7 +51,11 @@ TEST_P(RemoteFaults, NeverAnswers) {
   const auto script = std::make_shared<FilterScript>();
   script->judge = [](const v1::Question&, const FilterStreamPtr&) {};
   FilterServer server("127.0.0.1:0", script);
-  Run(server.address(), false, {{"timeout", "60ms"}});
+  Plug(server.address(), {{"timeout", "60ms"}});
+  ASSERT_TRUE(node_.WaitForCounter("connected", 1));  // before, each call has the policy at once
+  StartCalls();
+  WaitForSome(&policy_, 40);
+  StopCalls();
   EXPECT_GT(node_.Counter("timed_out"), 0u);
   EXPECT_EQ(filters_, 0u);
 }
