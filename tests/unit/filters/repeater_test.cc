@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "orb/core/nesting.h"
 #include "tests/unit/core/testing.h"
 #include "tests/unit/filters/probe.h"
 
@@ -32,6 +33,10 @@ class RepeaterTest : public RegistryTest {
       orb->servant->On("note", [this, orb](orb::CallRef call) {
         std::string contexts;
         for (const orb::ServiceContext& c : call->request().contexts) {
+          if (c.id == orb::kNestingContext) {
+            EXPECT_EQ(orb::NestingIn({c}), 1);  // a filter has made the call
+            continue;
+          }
           StrAppend(&contexts, " ", c.id, "=", c.data);
         }
         {
@@ -93,10 +98,10 @@ TEST_F(RepeaterTest, EachObjectGetsEveryRequestInItsOrderAndTheCallerOnlyTheServ
       ASSERT_TRUE(orb::Eventually([this] { return Counter("answered") == 2; }));
     }
     TestCall call("note", i);
-    call.message.contexts = {{0x57454901, "mine"}};
+    call.message.contexts = {{0x57454977, "mine"}};
     ASSERT_TRUE(client_.Invoke(target, &call).ok()) << call.error();
     EXPECT_EQ(call.result(), 1000);
-    expected.push_back(StrCat(i, " ", 0x57454901, "=mine"));
+    expected.push_back(StrCat(i, " ", 0x57454977, "=mine"));
   }
   ASSERT_TRUE(orb::Eventually([this] { return Counter("in_flight") == 0; }));
   EXPECT_EQ(At(&one_), expected);

@@ -62,12 +62,12 @@ TEST_F(TransformTest, InAClientTheCallersRequestIsAsBefore) {
   });
   const auto target = caller.To({server.Listen()});
   orb::TestCall call("ping", 4);
-  call.message.contexts = {{0x57454901, "mine"}};
+  call.message.contexts = {{0x57454977, "mine"}};
   ASSERT_TRUE(caller.Invoke(target, &call).ok()) << call.error();
   EXPECT_EQ(call.result(), 5);
-  EXPECT_EQ(seen, StrCat(0x57454901, "=mine;", 0x57454999, "=ab;"));
+  EXPECT_EQ(seen, StrCat(0x57454977, "=mine;", 0x57454999, "=ab;"));
   EXPECT_EQ(call.message.operation, "ping");
-  EXPECT_EQ(Spell(call.message.contexts), StrCat(0x57454901, "=mine;"));
+  EXPECT_EQ(Spell(call.message.contexts), StrCat(0x57454977, "=mine;"));
 }
 
 TEST_F(TransformTest, BadParametersAreRefused) {
