@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -287,6 +288,78 @@ TEST_F(ConditionTest, FiltersThatAnswerLaterAreLeftOutTheSameWay) {
   EXPECT_THAT(seen_, ElementsAre("b^a", "bva"));
 }
 
+// A filter elsewhere that changes nothing: notes "p?" when it is asked ahead, "p!" when that is
+// forgotten, "p^" when it gets the call, which it keeps.
+class LookerKind : public FilterKind {
+ public:
+  explicit LookerKind(List* seen) : seen_(seen) {}
+
+  std::string_view name() const override { return "looker"; }
+  std::string_view help() const override { return "For tests."; }
+  absl::Span<const MethodInfo> methods() const override { return methods_; }
+  absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters&,
+                                              const FilterContext& context) const override {
+    return std::make_unique<Looker>(this, context.plug);
+  }
+
+  mutable std::vector<Suspension> waiting;
+
+ private:
+  class Looker : public Filter {
+   public:
+    Looker(const LookerKind* kind, std::string plug) : kind_(kind), plug_(std::move(plug)) {}
+    Verdict Up(int, orb::Call&) override { return Verdict::kPass; }
+    Verdict Down(int, orb::Call&) override { return Verdict::kPass; }
+    bool asynchronous() const override { return true; }
+    bool OnlyLooks(int) const override { return true; }
+    void AskAhead(int, const orb::Call&) override { kind_->seen_->push_back(plug_ + "?"); }
+    void Forget(int, const orb::Call&) override { kind_->seen_->push_back(plug_ + "!"); }
+    void StartUp(int, Suspension call) override {
+      kind_->seen_->push_back(plug_ + "^");
+      kind_->waiting.push_back(std::move(call));
+    }
+
+   private:
+    const LookerKind* const kind_;
+    const std::string plug_;
+  };
+
+  List* const seen_;
+  const std::vector<MethodInfo> methods_ = {{.name = "a", .phase = Phase::kUp}};
+};
+
+TEST_F(ConditionTest, FiltersThatAreNotConcernedAreNotAskedAheadEither) {
+  auto made = std::make_unique<LookerKind>(&seen_);
+  LookerKind* const kind = made.get();
+  kinds_.Add(std::move(made));
+  for (const auto& [name, filter, conditions] :
+       std::vector<std::tuple<std::string, std::string, List>>{{"a", "looker", {}},
+                                                               {"b", "looker", {"context=7"}},
+                                                               {"c", "probe", {"context=7"}},
+                                                               {"d", "looker", {"context!=7"}},
+                                                               {"e", "probe", {}},
+                                                               {"f", "looker", {}}}) {
+    PlugChange plug = If(name, conditions);
+    plug.filter = filter;
+    Commit({plug, MapUp(name, "*", "a")});
+  }
+  const auto run = [&](Verdict verdict) {
+    seen_.clear();
+    FakeCall call;
+    EXPECT_EQ(registry_.gate()->Up(call), orb::Gate::Outcome::kSuspended);
+    while (!kind->waiting.empty()) {
+      Suspension first = std::move(kind->waiting[0]);
+      kind->waiting.clear();
+      if (verdict == Verdict::kBounce) first->SetResult();
+      first.Resume(verdict);
+    }
+    registry_.gate()->Release(call);
+    return seen_;
+  };
+  EXPECT_THAT(run(Verdict::kPass), ElementsAre("d?", "a^", "d^", "e^a", "f^"));
+  EXPECT_THAT(run(Verdict::kBounce), ElementsAre("d?", "a^", "d!"));
+}
+
 // More than fit into the bits that a call has by itself.
 TEST_F(ConditionTest, HundredsOfDifferentConditionsOfOneChain) {
   ChangeSet changes;
@@ -328,7 +401,7 @@ TEST_F(ConditionTest, ARedirectedCallIsJudgedAnewAndItsFirstDecisionStandsOnItsW
   FakeCall call("from");
   call.request().contexts = {{1, ""}, {66, ""}};
   EXPECT_THAT(See(&call), ElementsAre("from101^", "from166^", "z^", "to102^", "to168^", "to168va",
-                                      "to102va", "from166va", "from101va"));
+                                      "to102va", "zva", "from166va", "from101va"));
 }
 
 TEST_F(ConditionTest, ACallThatIsRedirectedToWhereNothingConcernsIt) {
@@ -341,7 +414,7 @@ TEST_F(ConditionTest, ACallThatIsRedirectedToWhereNothingConcernsIt) {
     call.Redirect("to");
     return Verdict::kRedirect;
   };
-  EXPECT_THAT(See("from"), ElementsAre("from^", "z^", "fromva"));
+  EXPECT_THAT(See("from"), ElementsAre("from^", "z^", "zva", "fromva"));
 }
 
 TEST_F(ConditionTest, OfAPlugOnAnInterfaceAndWithoutTheQuestionWhereTheyDoNotHold) {
