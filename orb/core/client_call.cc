@@ -90,7 +90,7 @@ void ClientCall::AskIsA(std::string_view id, Nanos deadline, IsAListener* listen
   // The question may outlive this call, of which only the caller keeps the target alive.
   IsACall::Start(invoker_,
                  elsewhere_ != nullptr ? elsewhere_ : invocation_->target_->shared_from_this(),
-                 request_->object_key, id, deadline, /*hurried=*/false, listener);
+                 request_->object_key, id, deadline, listener);
 }
 
 void ClientCall::TakeRedirect() {

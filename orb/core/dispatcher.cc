@@ -74,8 +74,7 @@ void Dispatcher::Resume(CallRef call, std::shared_ptr<Servant>* servant) {
 
 void Dispatcher::AskElsewhere(const Call& call, std::string_view id, Nanos deadline,
                               IsAListener* listener) {
-  IsACall::Start(invoker_, call.elsewhere(), call.request().object_key, id, deadline,
-                 /*hurried=*/call.resumed(), listener);
+  IsACall::Start(invoker_, call.elsewhere(), call.request().object_key, id, deadline, listener);
 }
 
 uint32_t Dispatcher::RunServant(Servant& servant, CallRef call, bool lent) {

@@ -152,12 +152,12 @@ ObjectIdentity Forwarder::Identify(std::string_view key) {
   return upstream_->Identify(key, clock_->Now());
 }
 
-void Forwarder::AskIsA(std::string_view key, std::string_view id, Nanos deadline, bool hurried,
+void Forwarder::AskIsA(std::string_view key, std::string_view id, Nanos deadline,
                        IsAListener* listener) {
   if (options_.timeout != kNoDeadline) {
     deadline = std::min(deadline, clock_->Now() + options_.timeout);
   }
-  IsACall::Start(invoker_, upstream_, key, id, deadline, hurried, listener);
+  IsACall::Start(invoker_, upstream_, key, id, deadline, listener);
 }
 
 }  // namespace weir::orb

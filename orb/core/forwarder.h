@@ -35,7 +35,7 @@ class Forwarder : public Servant {
   bool NeverBlocks() const override { return true; }
   void Dispatch(CallRef call) override;
   ObjectIdentity Identify(std::string_view key) override;
-  void AskIsA(std::string_view key, std::string_view id, Nanos deadline, bool hurried,
+  void AskIsA(std::string_view key, std::string_view id, Nanos deadline,
               IsAListener* listener) override;
 
  private:

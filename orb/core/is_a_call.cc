@@ -27,13 +27,12 @@ IsACall::IsACall(std::string_view key, std::string_view id, Nanos deadline, IsAL
   request = &message_;
   keep_key = true;
   unfiltered = true;
+  hurried = true;  // whoever has a call that waits for the answer has others, too
 }
 
 void IsACall::Start(Invoker* invoker, const std::shared_ptr<Target>& target, std::string_view key,
-                    std::string_view id, Nanos deadline, bool hurried, IsAListener* listener) {
-  auto* const call = new IsACall(key, id, deadline, listener);
-  call->hurried = hurried;
-  invoker->Start(target, call);
+                    std::string_view id, Nanos deadline, IsAListener* listener) {
+  invoker->Start(target, new IsACall(key, id, deadline, listener));
 }
 
 void IsACall::Done() {

@@ -21,9 +21,8 @@ class IsACall : public Invocation {
  public:
   // Asks the object of `key` at `target`, until `deadline`; `listener` is told once, perhaps before
   // this returns. BAD_OPERATION and NO_IMPLEMENT mean no: the object knows of no interfaces.
-  // `hurried` is as Invocation's.
   static void Start(Invoker* invoker, const std::shared_ptr<Target>& target, std::string_view key,
-                    std::string_view id, Nanos deadline, bool hurried, IsAListener* listener);
+                    std::string_view id, Nanos deadline, IsAListener* listener);
 
  private:
   IsACall(std::string_view key, std::string_view id, Nanos deadline, IsAListener* listener);

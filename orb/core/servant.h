@@ -32,10 +32,10 @@ class Servant {
     (void)key;
     return {domain_, 0, ""};
   }
-  // As Call::AskIsA. `hurried`: the thread must not wait. May throw before `listener` is told.
-  virtual void AskIsA(std::string_view key, std::string_view id, Nanos deadline, bool hurried,
+  // As Call::AskIsA. Must not wait for anything. May throw before `listener` is told.
+  virtual void AskIsA(std::string_view key, std::string_view id, Nanos deadline,
                       IsAListener* listener) {
-    (void)key, (void)deadline, (void)hurried;
+    (void)key, (void)deadline;
     const bool is_a = IsA(id);
     listener->IsAKnown({is_a ? IsAAnswer::kYes : IsAAnswer::kNo, {}, ""});
   }

@@ -76,7 +76,7 @@ void ServerCall::AskIsA(std::string_view id, Nanos deadline, IsAListener* listen
   const std::shared_ptr<Servant> servant = servant_;
   std::string why = "IsA threw what is not a std::exception";
   try {
-    return servant->AskIsA(request_->object_key, id, deadline, /*hurried=*/resumed_, listener);
+    return servant->AskIsA(request_->object_key, id, deadline, listener);
   } catch (const std::exception& e) {
     why = StrCat("IsA threw ", e.what());
   } catch (...) {
