@@ -156,6 +156,7 @@ TEST_F(AbandonedCalls, TheNextOrbHasItsCallsBack) {
   const auto lost = Start();
   ASSERT_TRUE(orb::Eventually([&] { return held() == 1; }));
   server_.reset();
+  EXPECT_TRUE(lost->WaitDone());
   std::vector<Suspension> late = Take();
   stubborn_ = false;
   Serve();
