@@ -8,8 +8,8 @@
 //
 // Copies are calls that this process makes, and are filtered as such. Those of one caller's
 // connection keep their order, but for what had to wait until there was a connection to the object.
-// A copy for this very process, or one that is repeated back to it, comes by its filters again:
-// nothing but `most` ends that.
+// A copy for this very process, or one that is repeated back to it, comes by its filters again,
+// until it is nested too deep (orb/core/nesting.h).
 //
 // Counters: `sent`, `answered` (results and user exceptions), `failed` (system exceptions, and no
 // answer), `left_out`, `in_flight`.
