@@ -159,7 +159,7 @@ void AddPlugCommand(CLI::App* app, CommandContext* context) {
       "Calls do not meet the filter before a method of it is mapped and enabled (weir map).\n"
       "Conditions of different kinds must all hold; of one kind any of those with = suffices, and\n"
       "all of those with != must hold. For other calls it is as if there were no plug.\n"
-      
+
       "The same plug again changes nothing; another one of that name is a conflict.\n"
       "Objects are asked once of which interfaces they are (_is_a); if one does not answer, its\n"
       "calls fail rather than pass unfiltered.");
