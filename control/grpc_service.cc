@@ -216,6 +216,17 @@ grpc::Status GrpcService::ListCalls(grpc::ServerContext*, const v1::ListCallsReq
   return Answer(control::ListCalls(service_->registry(), *request), response);
 }
 
+grpc::Status GrpcService::Tell(grpc::ServerContext*, const v1::TellRequest* request,
+                               v1::TellResponse* response) {
+  const filters::FilterParameters parameters(request->parameters().begin(),
+                                             request->parameters().end());
+  const absl::StatusOr<std::string> told =
+      service_->registry().Tell(request->plug(), request->command(), parameters);
+  if (!told.ok()) return ToGrpc(told.status());
+  response->set_text(*told);
+  return grpc::Status::OK;
+}
+
 grpc::Status GrpcService::ExplainCall(grpc::ServerContext*, const v1::ExplainCallRequest* request,
                                       v1::ExplainCallResponse* response) {
   return Answer(control::ExplainCall(service_->registry(), *request), response);

@@ -42,6 +42,8 @@ class GrpcService : public v1::Control::WithCallbackMethod_Watch<v1::Control::Se
                        v1::MeasureResponse* response) override;
   grpc::Status ListCalls(grpc::ServerContext* context, const v1::ListCallsRequest* request,
                          v1::ListCallsResponse* response) override;
+  grpc::Status Tell(grpc::ServerContext* context, const v1::TellRequest* request,
+                    v1::TellResponse* response) override;
   grpc::Status ExplainCall(grpc::ServerContext* context, const v1::ExplainCallRequest* request,
                            v1::ExplainCallResponse* response) override;
 

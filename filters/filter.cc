@@ -32,6 +32,10 @@ absl::StatusOr<int> Filter::MethodIndex(Phase, std::string_view) {
   return absl::UnimplementedError("a filter without methods of its own");
 }
 
+absl::StatusOr<std::string> Filter::Tell(std::string_view, const FilterParameters&) {
+  return absl::UnimplementedError("the filter has no commands");
+}
+
 std::string Filter::MethodName(int) const { return ""; }
 
 }  // namespace weir::filters

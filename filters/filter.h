@@ -58,6 +58,26 @@ struct FilterCounter {
   uint64_t value = 0;
 };
 
+// `--set KEY=VALUE` of a plug.
+using FilterParameters = std::map<std::string, std::string>;
+
+// One parameter, as a kind declares it: what is told to people, and what a plug may set.
+struct ParameterInfo {
+  std::string name;       // "operations"
+  std::string value;      // what stands behind its '=', for people: "N", "NAME"
+  std::string otherwise;  // the value of a plug that does not set it; empty if there is none
+  bool required = false;  // a plug must set it
+  std::string example;    // a value to show in an example; empty if examples go without it
+  std::string help;       // one line
+};
+
+// Something that people can have a filter do at once, beside the beta messages that change state.
+struct CommandInfo {
+  std::string name;  // "forget"
+  std::vector<ParameterInfo> parameters;
+  std::string help;  // one line
+};
+
 // An exception that a method throws is a failure: the caller gets NO_PERMISSION (kFilterFailed), as
 // a filter that guards something must not be passed because it is broken.
 //
@@ -106,19 +126,11 @@ class Filter {
   virtual std::string MethodName(int method) const;
 
   virtual std::vector<FilterCounter> Counters() const { return {}; }
-};
 
-// `--set KEY=VALUE` of a plug.
-using FilterParameters = std::map<std::string, std::string>;
-
-// One parameter, as a kind declares it: what is told to people, and what a plug may set.
-struct ParameterInfo {
-  std::string name;       // "operations"
-  std::string value;      // what stands behind its '=', for people: "N", "NAME"
-  std::string otherwise;  // the value of a plug that does not set it; empty if there is none
-  bool required = false;  // a plug must set it
-  std::string example;    // a value to show in an example; empty if examples go without it
-  std::string help;       // one line
+  // Does what the command says, one of the kind's commands() with parameters that it has, and
+  // returns a line that tells what was done. By any thread, while calls run.
+  virtual absl::StatusOr<std::string> Tell(std::string_view command,
+                                           const FilterParameters& parameters);
 };
 
 // What `main` gives to each new filter.
@@ -145,6 +157,8 @@ class FilterKind {
   virtual absl::Span<const MethodInfo> methods() const = 0;
   // All its parameters; nothing else can be set.
   virtual absl::Span<const ParameterInfo> parameters() const { return {}; }
+  // What its filters can be told.
+  virtual absl::Span<const CommandInfo> commands() const { return {}; }
   // Validates `parameters` and makes a filter. This is where a bad plug fails, never at a call:
   // INVALID_ARGUMENT names the parameter.
   virtual absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,

@@ -118,6 +118,37 @@ class Registry::Impl {
             it->second->TookIn(Phase::kDown).Read()};
   }
 
+  absl::StatusOr<std::string> Tell(std::string_view plug, std::string_view command,
+                                   const FilterParameters& parameters) const {
+    const std::shared_ptr<const Snapshot> snapshot = Current().second;
+    const auto it = snapshot->filters().find(plug);
+    if (it == snapshot->filters().end()) {
+      return absl::NotFoundError(StrCat("no plug is named '", Escape(plug.substr(0, 256)),
+                                        "'; 'weir list' shows them"));
+    }
+    const FilterKind& kind = *it->second->kind;
+    std::string names;
+    for (const CommandInfo& info : kind.commands()) {
+      if (info.name != command) {
+        StrAppend(&names, names.empty() ? "" : ", ", info.name);
+        continue;
+      }
+      for (const auto& [name, value] : parameters) {
+        const bool known = std::any_of(info.parameters.begin(), info.parameters.end(),
+                                       [&](const ParameterInfo& p) { return p.name == name; });
+        if (known) continue;
+        return absl::InvalidArgumentError(StrCat("command '", info.name, "' has no parameter '",
+                                                 Escape(std::string_view(name).substr(0, 100)),
+                                                 "'; 'weir filter describe ", kind.name(),
+                                                 "' shows those that it has"));
+      }
+      return it->second->filter->Tell(command, parameters);
+    }
+    return absl::NotFoundError(StrCat("filter '", kind.name(), "' has no command '",
+                                      Escape(command.substr(0, 100)),
+                                      "'; it has: ", names.empty() ? "none" : names));
+  }
+
   Tracer* tracer() { return &tracer_; }
 
   absl::Status Drain(Nanos deadline) {
@@ -268,6 +299,10 @@ std::vector<FilterCounter> Registry::Counters(std::string_view plug) const {
   return impl_->Counters(plug);
 }
 PlugFigures Registry::Figures(std::string_view plug) const { return impl_->Figures(plug); }
+absl::StatusOr<std::string> Registry::Tell(std::string_view plug, std::string_view command,
+                                           const FilterParameters& parameters) const {
+  return impl_->Tell(plug, command, parameters);
+}
 Tracer* Registry::tracer() const { return impl_->tracer(); }
 
 absl::Status Registry::Drain(Nanos deadline) const { return impl_->Drain(deadline); }

@@ -93,6 +93,11 @@ class Registry {
   std::vector<FilterCounter> Counters(std::string_view plug) const;
   // Empty if there is no such plug.
   PlugFigures Figures(std::string_view plug) const;
+  // Has the plug's filter do something at once; the state does not change. Returns a line that says
+  // what was done. NOT_FOUND (no such plug, or its kind has no such command), INVALID_ARGUMENT (a
+  // parameter that the command does not have), or the filter's error.
+  absl::StatusOr<std::string> Tell(std::string_view plug, std::string_view command,
+                                   const FilterParameters& parameters) const;
   // Switches timing and recording on and off, and has the recorded calls. Lives as long as the
   // registry.
   Tracer* tracer() const;

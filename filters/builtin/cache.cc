@@ -1,7 +1,13 @@
 #include "filters/builtin/cache.h"
 
+#include <atomic>
+#include <string>
+
+#include "base/strings.h"
+
 #include "filters/builtin/reply_cache.h"
 #include "filters/builtin/thread_counters.h"
+#include "filters/escape.h"
 #include "filters/parameters.h"
 
 namespace weir::filters {
@@ -42,6 +48,9 @@ class CacheFilter : public Filter {
 
   Verdict Down(int, orb::Call& call) override {
     const orb::Reply& reply = call.reply();
+    // What was asked before the cache was told to forget may be what it was to forget.
+    const Nanos began = call.gate_state().began;
+    if (began != 0 && began <= forgot_.load(std::memory_order_acquire)) return Verdict::kPass;
     if (MayBeKept(call.request()) && reply.status == orb::ReplyStatus::kNoException &&
         reply.contexts.empty() && reply.body.restarts.count == 0 &&
         cache_.Store(QuestionOf(call), reply.body.bytes, reply.body.order, reply.body.alignment,
@@ -49,6 +58,19 @@ class CacheFilter : public Filter {
       counters_.Add(kStored);
     }
     return Verdict::kPass;
+  }
+
+  absl::StatusOr<std::string> Tell(std::string_view,
+                                   const FilterParameters& parameters) override {
+    const auto text = [&](const char* name) {
+      const auto it = parameters.find(name);
+      return it != parameters.end() ? std::string_view(it->second) : std::string_view();
+    };
+    const absl::StatusOr<std::string> key = UnescapeKey(text("key"));
+    if (!key.ok()) return key.status();
+    forgot_.store(clock_->Now(), std::memory_order_release);
+    const size_t forgotten = cache_.Forget(*key, text("operation"));
+    return StrCat("forgot ", forgotten, forgotten == 1 ? " result" : " results");
   }
 
   std::vector<FilterCounter> Counters() const override {
@@ -64,6 +86,7 @@ class CacheFilter : public Filter {
 
   ReplyCache cache_;
   const Clock* const clock_;
+  std::atomic<Nanos> forgot_{0};
   ThreadCounters<3> counters_;
 };
 
@@ -76,11 +99,12 @@ class CacheKind : public FilterKind {
            "and arguments. Service contexts and the caller's identity are ignored: plug what "
            "refuses callers or changes requests with a lower --priority, so that it runs before. "
            "Exceptions, replies "
-           "with service contexts and oneways are not kept. To empty the cache, unplug it and "
-           "plug it again.";
+           "with service contexts and oneways are not kept. `weir tell PLUG forget` empties it; what "
+           "was asked before is not kept afterwards, either.";
   }
   absl::Span<const MethodInfo> methods() const override { return methods_; }
   absl::Span<const ParameterInfo> parameters() const override { return parameters_; }
+  absl::Span<const CommandInfo> commands() const override { return commands_; }
 
   absl::StatusOr<std::unique_ptr<Filter>> New(const FilterParameters& parameters,
                                               const FilterContext& context) const override {
@@ -99,7 +123,15 @@ class CacheKind : public FilterKind {
        .phase = Phase::kUp,
        .reads = Reads::kBody,
        .help = "answers with a kept result, if there is one"},
-      {.name = "store", .phase = Phase::kDown, .reads = Reads::kBody, .help = "keeps the result"},
+      {.name = "store", .phase = Phase::kDown, .reads = Reads::kBody, .timed = true, .help = "keeps the result"},
+  };
+  const std::vector<CommandInfo> commands_ = {
+      {.name = "forget",
+       .parameters = {{.name = "key",
+                       .value = "KEY",
+                       .help = "only results of this object, with %XX for bytes that are no text"},
+                      {.name = "operation", .value = "NAME", .help = "only results of this one"}},
+       .help = "forgets results: all of them, or those of an object or operation"},
   };
   const std::vector<ParameterInfo> parameters_ = {
       {.name = "ttl",

@@ -122,6 +122,22 @@ bool ReplyCache::Store(const CacheQuestion& question, std::string_view bytes, cd
   return true;
 }
 
+size_t ReplyCache::Forget(std::string_view object_key, std::string_view operation) {
+  std::list<Entry> dropped;
+  for (Part& part : parts_) {
+    MutexLock lock(&part.mu);
+    for (auto it = part.entries.begin(); it != part.entries.end();) {
+      const auto entry = it++;
+      const CacheQuestion& question = entry->key.question;
+      if ((object_key.empty() || question.object_key == object_key) &&
+          (operation.empty() || question.operation == operation)) {
+        Drop(entry, &part, &dropped);
+      }
+    }
+  }
+  return dropped.size();
+}
+
 ReplyCache::Size ReplyCache::size() const {
   Size size;
   for (const Part& part : parts_) {

@@ -68,6 +68,9 @@ class ReplyCache {
   bool Store(const CacheQuestion& question, std::string_view bytes, cdr::ByteOrder order,
              uint8_t alignment, Nanos now);
 
+  // Forgets the answers of this object, operation, or both; an empty one is any. Returns how many.
+  size_t Forget(std::string_view object_key, std::string_view operation);
+
   struct Size {
     uint64_t entries = 0;
     uint64_t bytes = 0;    // as max_bytes counts them

@@ -216,6 +216,10 @@ absl::StatusOr<v1::ListCallsResponse> ControlClient::ListCalls(
   return impl_->Ask(&v1::Control::Stub::ListCalls, request);
 }
 
+absl::StatusOr<v1::TellResponse> ControlClient::Tell(const v1::TellRequest& request) {
+  return impl_->Ask(&v1::Control::Stub::Tell, request);
+}
+
 absl::StatusOr<v1::ExplainCallResponse> ControlClient::ExplainCall(
     const v1::ExplainCallRequest& request) {
   return impl_->Ask(&v1::Control::Stub::ExplainCall, request);

@@ -35,6 +35,7 @@ class ControlClient {
   absl::StatusOr<control::v1::MeasureResponse> Measure(const control::v1::MeasureRequest& request);
   absl::StatusOr<control::v1::ListCallsResponse> ListCalls(
       const control::v1::ListCallsRequest& request);
+  absl::StatusOr<control::v1::TellResponse> Tell(const control::v1::TellRequest& request);
   absl::StatusOr<control::v1::ExplainCallResponse> ExplainCall(
       const control::v1::ExplainCallRequest& request);
   // Calls `each` with every event until it returns false (then OK) or the stream ends. The timeout

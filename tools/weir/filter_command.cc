@@ -16,6 +16,7 @@
 namespace weir::tools {
 namespace {
 
+using filters::CommandInfo;
 using filters::FilterKind;
 using filters::MethodInfo;
 using filters::ParameterInfo;
@@ -112,6 +113,15 @@ std::string DescribeText(const FilterKind& kind) {
               m.changes ? ", changes what it passes" : "", "\n");
     AppendWrapped(m.help, "      ", &out);
   }
+  if (!kind.commands().empty()) out += "\ncommands (weir tell):\n";
+  for (const CommandInfo& c : kind.commands()) {
+    StrAppend(&out, "  ", c.name, "\n");
+    AppendWrapped(c.help, "      ", &out);
+    for (const ParameterInfo& p : c.parameters) {
+      StrAppend(&out, "      ", p.name, "=", p.value, "\n");
+      AppendWrapped(p.help, "          ", &out);
+    }
+  }
   const std::vector<std::string> examples = ExamplesOf(kind);
   StrAppend(&out, "\nexample", examples.size() > 1 ? ", with each method on one operation" : "",
             ":\n");
@@ -131,11 +141,16 @@ std::string DescribeJson(const FilterKind& kind) {
               ",\"reads\":", JsonString(ReadsName(m.reads)),
               ",\"changes\":", m.changes ? "true" : "false", ",\"help\":", JsonString(m.help), "}");
   };
+  const auto command = [&](std::string* out, const CommandInfo& c) {
+    StrAppend(out, "{\"name\":", JsonString(c.name), ",\"parameters\":[",
+              absl::StrJoin(c.parameters, ",", parameter), "],\"help\":", JsonString(c.help), "}");
+  };
   const auto text = [](std::string* out, const std::string& line) { *out += JsonString(line); };
   return StrCat("{\"name\":", JsonString(kind.name()), ",\"help\":", JsonString(kind.help()),
                 ",\"describes_itself\":", kind.describes_itself() ? "true" : "false",
                 ",\"parameters\":[", absl::StrJoin(kind.parameters(), ",", parameter),
-                "],\"methods\":[", absl::StrJoin(kind.methods(), ",", method), "],\"examples\":[",
+                "],\"methods\":[", absl::StrJoin(kind.methods(), ",", method), "],\"commands\":[",
+                absl::StrJoin(kind.commands(), ",", command), "],\"examples\":[",
                 absl::StrJoin(ExamplesOf(kind), ",", text), "]}\n");
 }
 

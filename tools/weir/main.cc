@@ -18,6 +18,7 @@
 #include "tools/weir/ping_command.h"
 #include "tools/weir/plug_command.h"
 #include "tools/weir/reply_order_command.h"
+#include "tools/weir/tell_command.h"
 #include "tools/weir/top_command.h"
 #include "tools/weir/version.h"
 
@@ -45,6 +46,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddEnableCommand(app, context);
   AddDisableCommand(app, context);
   AddReplyOrderCommand(app, context);
+  AddTellCommand(app, context);
   AddListCommand(app, context);
   AddWatchCommand(app, context);
   AddStatusCommand(app, context);
