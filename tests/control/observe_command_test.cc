@@ -97,6 +97,20 @@ TEST_F(ObserveCommandTest, WhatAFilterThatIsAwayGetsIsCountedAndExplained) {
               ContainsRegex("far   up     check   refused  [0-9.]+\n"));
 }
 
+TEST_F(ObserveCommandTest, TellHasACacheForget) {
+  Ok({"plug", "results", "--filter", "cache", "--on", "all"});
+  Ok({"map", "results", "echo", "--up", "lookup", "--down", "store", "--enable"});
+  EXPECT_EQ(Ok({"tell", "results", "forget"}), "forgot 0 results\n");
+  EXPECT_EQ(Ok({"tell", "results", "forget", "--set", "key=echo", "-o", "json"}),
+            "{\n \"text\": \"forgot 0 results\"\n}\n");
+  Fails(3, {"tell", "results", "remember"}, "it has: forget");
+  Fails(3, {"tell", "nosuch", "forget"}, "no plug is named 'nosuch'");
+  Fails(2, {"tell", "results", "forget", "--set", "colour=red"}, "no parameter 'colour'");
+  Fails(2, {"tell", "results", "forget", "--set", "colour"}, "is not KEY=VALUE");
+  EXPECT_THAT(Ok({"filter", "describe", "cache"}),
+              HasSubstr("\ncommands (weir tell):\n  forget\n"));
+}
+
 TEST_F(ObserveCommandTest, TopShowsOneIntervalAndExits) {
   PlugAudit();
   EXPECT_EQ(Call(), 0);

@@ -69,6 +69,57 @@ TEST_F(CacheTest, AnEqualRequestIsAnsweredWithoutTheServant) {
   EXPECT_EQ(counters[".bounced"], 1u);
 }
 
+TEST_F(CacheTest, ItForgetsWhatItIsToldTo) {
+  PlugCache();
+  for (const char* key : {"k", "l"}) {
+    for (const char* operation : {"op", "other"}) {
+      for (const char* body : {"1", "2"}) Ask(key, operation, body, "old");
+    }
+  }
+  const auto told = [this](FilterParameters parameters) {
+    const auto text = registry_.Tell("p", "forget", parameters);
+    return text.ok() ? *text : std::string(text.status().message());
+  };
+  clock_.now = clock_.now + 1;
+  EXPECT_EQ(told({{"key", "k"}, {"operation", "op"}}), "forgot 2 results");
+  clock_.now = clock_.now + 1;
+  EXPECT_EQ(Ask("k", "op", "1", "new"), "new");
+  EXPECT_EQ(Ask("k", "op", "1", "newer"), "new");
+  EXPECT_EQ(Ask("k", "other", "1", "new"), "old");
+  EXPECT_EQ(Ask("l", "op", "1", "new"), "old");
+  EXPECT_EQ(told({{"operation", "op"}}), "forgot 3 results");
+  EXPECT_EQ(told({{"key", "%6b"}}), "forgot 2 results");
+  EXPECT_EQ(told({}), "forgot 2 results");
+  EXPECT_EQ(Counters()[".entries"], 0u);
+  EXPECT_THAT(told({{"colour", "red"}}), HasSubstr("no parameter 'colour'"));
+  EXPECT_THAT(told({{"key", "%zz"}}), HasSubstr("%"));
+}
+
+TEST_F(CacheTest, WhatWasAskedBeforeItForgotIsNotKept) {
+  PlugCache();
+  FakeCall call("k", "op");
+  call.Run(registry_.gate(), [this](orb::Call& c) {
+    c.NewBody().WriteOctets("stale");
+    c.SetResult();
+    clock_.now = clock_.now + 1;
+    EXPECT_TRUE(registry_.Tell("p", "forget", {}).ok());
+  });
+  clock_.now = clock_.now + 1;
+  EXPECT_EQ(Ask("k", "op", "", "fresh"), "fresh");
+  EXPECT_EQ(Ask("k", "op", "", "fresher"), "fresh");
+}
+
+TEST_F(CacheTest, WhoeverTellsWhatThereIsNotLearnsWhatThereIs) {
+  PlugCache();
+  Commit({PlugChange{"d", "deny", {}, "all", 0}});
+  EXPECT_EQ(registry_.Tell("nosuch", "forget", {}).status().code(), absl::StatusCode::kNotFound);
+  const absl::Status no_command = registry_.Tell("p", "remember", {}).status();
+  EXPECT_EQ(no_command.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(no_command.message()), HasSubstr("it has: forget"));
+  EXPECT_THAT(std::string(registry_.Tell("d", "forget", {}).status().message()),
+              HasSubstr("it has: none"));
+}
+
 TEST_F(CacheTest, EmptyBodiesAreAnsweredToo) {
   PlugCache();
   EXPECT_EQ(Ask("", "", "", ""), "");
