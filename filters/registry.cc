@@ -133,7 +133,8 @@ class Registry::Impl {
         StrAppend(&names, names.empty() ? "" : ", ", info.name);
         continue;
       }
-      for (const auto& [name, value] : parameters) {
+      for (const auto& given : parameters) {
+        const std::string& name = given.first;
         const bool known = std::any_of(info.parameters.begin(), info.parameters.end(),
                                        [&](const ParameterInfo& p) { return p.name == name; });
         if (known) continue;
