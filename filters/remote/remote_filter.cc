@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "filters/log_line.h"
 #include "filters/remote/apply_answer.h"
-#include "filters/remote/breaker.h"
+#include "filters/remote/replica.h"
 #include "filters/step_outcome.h"
 
 namespace weir::filters {
@@ -19,45 +19,6 @@ constexpr const char* kCountNames[] = {"asked",        "answered",     "failed_o
                                        "absent",       "breaker_open", "failures",    "refused",
                                        "policy_taken", "connects",     "asked_ahead", "forgotten"};
 }  // namespace
-
-// One process that may be asked.
-class RemoteFilter::Replica final : private Channel::Listener {
- public:
-  Replica(RemoteFilter* owner, size_t number, const MakeChannel& make_channel)
-      : filter_(owner),
-        index(number),
-        breaker(owner->options_.breaker, owner->options_.breaker_pause),
-        channel(make_channel(this)),
-        address(channel->address()) {}
-
- private:
-  void Connected(std::vector<MethodInfo> methods) override {
-    filter_->Connected(this, std::move(methods));
-  }
-  void Answered(uint64_t ticket, Answer answer) override {
-    filter_->Answered(this, ticket, std::move(answer));
-  }
-  void Unanswered(uint64_t ticket) override { filter_->Unanswered(this, ticket); }
-  void Disconnected(std::string_view why) override { filter_->Disconnected(this, why); }
-  void NotConnected(std::string_view why) override { filter_->NotConnected(this, why); }
-
-  RemoteFilter* const filter_;
-
- public:
-  const size_t index;
-  std::atomic<bool> connected{false};
-  std::atomic<uint64_t> asked{0}, answered{0};
-
-  // With the filter's lock.
-  std::vector<MethodInfo> described;
-  bool known = false;        // `described` was told, however long ago
-  std::deque<Offer> offers;  // of each of the filter's methods
-  Breaker breaker;
-  uint64_t attempts_failed = 0;  // in a row
-
-  std::unique_ptr<Channel> channel;
-  const std::string address;  // while the channel goes, it still has things to tell
-};
 
 RemoteFilter::RemoteFilter(const RemoteOptions& options, const FilterContext& context,
                            Ticker* ticker, const std::vector<MakeChannel>& make_channels)
@@ -184,70 +145,12 @@ void RemoteFilter::Start(Phase phase, int method, Suspension call) {
   Ask(std::move(waiting), now);
 }
 
-void RemoteFilter::AskAhead(int method, const orb::Call& call) {
-  if (!options_.ahead) return;
-  {
-    MutexLock lock(&mu_);
-    if (ahead_.contains({call.id(), method})) return;
-  }
-  const Nanos now = clock_->Now();
-  Waiting waiting = NewWaiting(Phase::kUp, method, call.id(), now);
-  Count refused;
-  TryAsk(&waiting, call, now, &refused);  // if not now, then when the call comes
-}
-
-void RemoteFilter::Forget(int method, const orb::Call& call) {
-  if (!options_.ahead) return;
-  MutexLock lock(&mu_);
-  const auto it = ahead_.find({call.id(), method});
-  if (it == ahead_.end()) return;
-  TakeOut(it->second);
-  Add(kForgotten);
-}
-
-bool RemoteFilter::OnlyLooks(int method) const {
-  MutexLock lock(&mu_);
-  bool there = false;
-  for (const auto& replica : replicas_) {
-    const Offer& offer = replica->offers[method];
-    if (offer.changes) return false;
-    there = there || offer.there;
-  }
-  return there;
-}
-
 RemoteFilter::Waiting RemoteFilter::TakeOut(uint64_t ticket) {
   const auto it = waiting_.find(ticket);
   Waiting waiting = std::move(it->second);
   waiting_.erase(it);
   if (!waiting.call) ahead_.erase({waiting.call_id, waiting.method});
   return waiting;
-}
-
-bool RemoteFilter::TakeAhead(Phase phase, int method, Suspension* call) {
-  Waiting waiting;
-  {
-    MutexLock lock(&mu_);
-    const auto it = ahead_.find({(*call)->id(), method});
-    if (it == ahead_.end()) return false;
-    const auto question = waiting_.find(it->second);
-    if (!question->second.answer.has_value() && !question->second.late) {
-      // It waits from now on, as any other.
-      question->second.call = std::move(*call);
-      ahead_.erase(it);
-      return true;
-    }
-    waiting = TakeOut(it->second);
-  }
-  waiting.phase = phase;
-  waiting.call = std::move(*call);
-  if (waiting.late) {
-    TakePolicy(kTimedOut, StepOutcome::kTimedOut, std::move(waiting));
-  } else {
-    Answer answer = *std::move(waiting.answer);
-    Apply(std::move(waiting), std::move(answer));
-  }
-  return true;
 }
 
 bool RemoteFilter::TryAsk(Waiting* waiting, const orb::Call& call, Nanos now, Count* refused) {
