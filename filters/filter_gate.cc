@@ -27,6 +27,15 @@ constexpr int kMostNesting = 4;
   return (word >> step.condition % kBits & 1) != 0;
 }
 
+// Whether the step's method changes nothing of what it passes.
+bool OnlyLooks(const Step& step) {
+  try {
+    return step.filter->OnlyLooks(step.method);
+  } catch (...) {
+    return false;
+  }
+}
+
 // The step that has suspended the call's phase, which comes back now.
 const Step& SuspendedAt(orb::Call& call) {
   const orb::GateState& state = call.gate_state();
@@ -180,8 +189,12 @@ void FilterGate::AskAhead(const orb::Call& call, const Chain& chain, size_t next
   for (size_t i = next; i < chain.up.size(); ++i) {
     const Step& step = chain.up[i];
     if (IsSkipped(call.gate_state(), step)) continue;
-    if (!step.asynchronous || !before->filter->OnlyLooks(before->method)) return;
-    step.filter->AskAhead(step.method, call);
+    if (!step.asynchronous || !OnlyLooks(*before)) return;
+    try {
+      step.filter->AskAhead(step.method, call);
+    } catch (...) {
+      // It will be asked when the call comes.
+    }
     before = &step;
   }
 }
@@ -193,7 +206,11 @@ void FilterGate::ForgetAhead(const orb::Call& call) {
     const Step& step = chain.up[i];
     if (IsSkipped(state, step)) continue;
     if (!step.asynchronous) return;
-    step.filter->Forget(step.method, call);
+    try {
+      step.filter->Forget(step.method, call);
+    } catch (...) {
+      // It will have judged in vain.
+    }
   }
 }
 
@@ -227,7 +244,10 @@ orb::Gate::Outcome FilterGate::Suspend(orb::Call& call, const Step& step, Phase 
 void FilterGate::Resume(orb::Call& call, Verdict verdict) {
   const orb::FilterScope nobodys(0);
   const Step& step = SuspendedAt(call);
-  if (!call.gate_state().down && verdict != Verdict::kPass) ForgetAhead(call);
+  // What was asked ahead is about the request as it was.
+  if (!call.gate_state().down && (verdict != Verdict::kPass || !OnlyLooks(step))) {
+    ForgetAhead(call);
+  }
   if (call.gate_state().down) {
     DownEnded(call, step, verdict);
   } else if (verdict == Verdict::kRedirect) {

@@ -85,9 +85,8 @@ size_t FilterGate::LetGo() {
 void FilterGate::Tick(Nanos now) {
   now_.store(now, std::memory_order_relaxed);
   if (learning_.load(std::memory_order_relaxed) == 0) return;
-  for (const auto& snapshot : holder_.All()) {
-    if (InterfaceMemory* const memory = snapshot->interface_memory()) memory->CheckDeadlines(now);
-  }
+  // The snapshots themselves must not end here: their filters may wait for this very thread.
+  for (const auto& memory : holder_.InterfaceMemories()) memory->CheckDeadlines(now);
 }
 
 size_t FilterGate::Abandon() {

@@ -81,6 +81,7 @@ class InterfacePlans {
   const Chain* Combined(const Place& place, std::string_view operation, uint64_t interfaces,
                         std::unique_ptr<const Chain>* own) const;
   InterfaceMemory& memory() const { return *memory_; }
+  std::shared_ptr<InterfaceMemory> shared_memory() const { return memory_; }
 
  private:
   struct Kept {

@@ -123,8 +123,8 @@ class Registry::Impl {
     const std::shared_ptr<const Snapshot> snapshot = Current().second;
     const auto it = snapshot->filters().find(plug);
     if (it == snapshot->filters().end()) {
-      return absl::NotFoundError(StrCat("no plug is named '", Escape(plug.substr(0, 256)),
-                                        "'; 'weir list' shows them"));
+      return absl::NotFoundError(
+          StrCat("no plug is named '", Escape(plug.substr(0, 256)), "'; 'weir list' shows them"));
     }
     const FilterKind& kind = *it->second->kind;
     std::string names;

@@ -46,20 +46,28 @@ class ResumeDesk final : public Suspension::Resumer {
   ~ResumeDesk() = default;
 
   void Resume(orb::Call& call, Verdict verdict) override {
-    const bool open = Enter();
-    if (open) gate_->Resume(call, verdict);
-    Leave(open);
+    const Visit visit(this);
+    if (visit.open()) gate_->Resume(call, verdict);
   }
   void ResumeFailed(orb::Call& call, std::string_view what) override {
-    const bool open = Enter();
-    if (open) gate_->ResumeFailed(call, what);
-    Leave(open);
+    const Visit visit(this);
+    if (visit.open()) gate_->ResumeFailed(call, what);
   }
   void ResumeByPolicy(orb::Call& call, Verdict verdict, StepOutcome why) override {
-    const bool open = Enter();
-    if (open) gate_->ResumeByPolicy(call, verdict, why);
-    Leave(open);
+    const Visit visit(this);
+    if (visit.open()) gate_->ResumeByPolicy(call, verdict, why);
   }
+
+  class Visit {
+   public:
+    explicit Visit(ResumeDesk* desk) : desk_(desk), open_(desk->Enter()) {}
+    ~Visit() { desk_->Leave(open_); }
+    bool open() const { return open_; }
+
+   private:
+    ResumeDesk* const desk_;
+    const bool open_;
+  };
 
   // Sequentially consistent, as Close is: either it sees this thread, or this thread sees that it
   // is closed.

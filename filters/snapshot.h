@@ -129,6 +129,10 @@ class Snapshot {
     return interfaces_ != nullptr ? &interfaces_->memory() : nullptr;
   }
 
+  std::shared_ptr<InterfaceMemory> shared_interface_memory() const {
+    return interfaces_ != nullptr ? interfaces_->shared_memory() : nullptr;
+  }
+
   // True if some mapping is enabled.
   bool active() const { return !plans_.empty() || interfaces_ != nullptr; }
   const Filters& filters() const { return filters_; }

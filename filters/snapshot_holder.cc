@@ -99,6 +99,19 @@ std::vector<std::shared_ptr<const Snapshot>> SnapshotHolder::All() {
   return all;
 }
 
+std::vector<std::shared_ptr<InterfaceMemory>> SnapshotHolder::InterfaceMemories() {
+  std::vector<std::shared_ptr<InterfaceMemory>> all;
+  const auto add = [&all](const Snapshot& snapshot) {
+    std::shared_ptr<InterfaceMemory> memory = snapshot.shared_interface_memory();
+    if (memory == nullptr) return;
+    if (std::find(all.begin(), all.end(), memory) == all.end()) all.push_back(std::move(memory));
+  };
+  MutexLock lock(&mu_);
+  add(*current_.load(std::memory_order_seq_cst)->snapshot);
+  for (const auto& node : replaced_) add(*node->snapshot);
+  return all;
+}
+
 size_t SnapshotHolder::Users(const Node& node) const {
   size_t announced = 0;
   for (const Slot& slot : slots_) {

@@ -71,6 +71,8 @@ class SnapshotHolder {
 
   // The current snapshot and those that are still used.
   std::vector<std::shared_ptr<const Snapshot>> All();
+  // What those remember of interfaces. Whoever has it keeps no filter alive.
+  std::vector<std::shared_ptr<InterfaceMemory>> InterfaceMemories();
 
  private:
   friend class Reader;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/strings.h"
-
 #include "filters/builtin/reply_cache.h"
 #include "filters/builtin/thread_counters.h"
 #include "filters/escape.h"
@@ -13,10 +12,12 @@
 namespace weir::filters {
 namespace {
 
-// Whether the request is one that may be answered so.
-bool MayBeKept(const orb::Request& request) {
+// Whether the call is one that may be answered so. Of one that a filter has sent to another object,
+// key and server are not what the question was.
+bool MayBeKept(const orb::Call& call) {
+  const orb::Request& request = call.request();
   return request.response_expected && request.body.alignment == 0 &&
-         request.body.restarts.count == 0;
+         request.body.restarts.count == 0 && !call.redirected();
 }
 
 CacheQuestion QuestionOf(const orb::Call& call) {
@@ -35,7 +36,7 @@ class CacheFilter : public Filter {
       : cache_(limits), clock_(clock) {}
 
   Verdict Up(int, orb::Call& call) override {
-    if (!MayBeKept(call.request())) return Verdict::kPass;
+    if (!MayBeKept(call)) return Verdict::kPass;
     const std::shared_ptr<const CacheAnswer> answer = cache_.Find(QuestionOf(call), clock_->Now());
     counters_.Add(answer != nullptr ? kHits : kMisses);
     if (answer == nullptr) return Verdict::kPass;
@@ -50,18 +51,19 @@ class CacheFilter : public Filter {
     const orb::Reply& reply = call.reply();
     // What was asked before the cache was told to forget may be what it was to forget.
     const Nanos began = call.gate_state().began;
-    if (began != 0 && began <= forgot_.load(std::memory_order_acquire)) return Verdict::kPass;
-    if (MayBeKept(call.request()) && reply.status == orb::ReplyStatus::kNoException &&
+    const auto still_good = [&] {
+      return began == 0 || began > forgot_.load(std::memory_order_acquire);
+    };
+    if (MayBeKept(call) && reply.status == orb::ReplyStatus::kNoException &&
         reply.contexts.empty() && reply.body.restarts.count == 0 &&
         cache_.Store(QuestionOf(call), reply.body.bytes, reply.body.order, reply.body.alignment,
-                     clock_->Now())) {
+                     clock_->Now(), still_good)) {
       counters_.Add(kStored);
     }
     return Verdict::kPass;
   }
 
-  absl::StatusOr<std::string> Tell(std::string_view,
-                                   const FilterParameters& parameters) override {
+  absl::StatusOr<std::string> Tell(std::string_view, const FilterParameters& parameters) override {
     const auto text = [&](const char* name) {
       const auto it = parameters.find(name);
       return it != parameters.end() ? std::string_view(it->second) : std::string_view();
@@ -99,7 +101,8 @@ class CacheKind : public FilterKind {
            "and arguments. Service contexts and the caller's identity are ignored: plug what "
            "refuses callers or changes requests with a lower --priority, so that it runs before. "
            "Exceptions, replies "
-           "with service contexts and oneways are not kept. `weir tell PLUG forget` empties it; what "
+           "with service contexts, oneways and calls that a filter has redirected are not kept. "
+           "`weir tell PLUG forget` empties it; what "
            "was asked before is not kept afterwards, either.";
   }
   absl::Span<const MethodInfo> methods() const override { return methods_; }
@@ -123,7 +126,11 @@ class CacheKind : public FilterKind {
        .phase = Phase::kUp,
        .reads = Reads::kBody,
        .help = "answers with a kept result, if there is one"},
-      {.name = "store", .phase = Phase::kDown, .reads = Reads::kBody, .timed = true, .help = "keeps the result"},
+      {.name = "store",
+       .phase = Phase::kDown,
+       .reads = Reads::kBody,
+       .timed = true,
+       .help = "keeps the result"},
   };
   const std::vector<CommandInfo> commands_ = {
       {.name = "forget",

@@ -93,7 +93,7 @@ std::shared_ptr<const CacheAnswer> ReplyCache::Find(const Key& key, Nanos now) {
 }
 
 bool ReplyCache::Store(const CacheQuestion& question, std::string_view bytes, cdr::ByteOrder order,
-                       uint8_t alignment, Nanos now) {
+                       uint8_t alignment, Nanos now, absl::FunctionRef<bool()> still_good) {
   const size_t texts =
       question.object_key.size() + question.operation.size() + question.body.size();
   if (texts + bytes.size() + kOverhead > bytes_per_part_) return false;
@@ -108,6 +108,7 @@ bool ReplyCache::Store(const CacheQuestion& question, std::string_view bytes, cd
 
   Part& part = PartOf(key);
   MutexLock lock(&part.mu);
+  if (!still_good()) return false;
   // Another thread may have been faster.
   if (const auto it = part.index.find(key); it != part.index.end()) {
     Drop(it->second, &part, &dropped);

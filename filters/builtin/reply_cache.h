@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "orb/cdr/byte_order.h"
@@ -63,10 +64,11 @@ class ReplyCache {
   // Null if there is no answer that is younger than its time to live. Allocates nothing.
   std::shared_ptr<const CacheAnswer> Find(const CacheQuestion& question, Nanos now);
 
-  // Keeps a copy. Nothing happens if there is an answer that is still good, or if this one would
-  // take more than a part's share of max_bytes; false then.
+  // Keeps a copy. Nothing happens if there is an answer that is still good, if this one would take
+  // more than a part's share of max_bytes, or if `still_good` says no, which is asked where no
+  // Forget can come between; false then.
   bool Store(const CacheQuestion& question, std::string_view bytes, cdr::ByteOrder order,
-             uint8_t alignment, Nanos now);
+             uint8_t alignment, Nanos now, absl::FunctionRef<bool()> still_good);
 
   // Forgets the answers of this object, operation, or both; an empty one is any. Returns how many.
   size_t Forget(std::string_view object_key, std::string_view operation);

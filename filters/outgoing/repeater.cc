@@ -15,11 +15,14 @@ namespace weir::filters {
 namespace {
 
 constexpr size_t kMostObjects = 16;
+// Octets of the bodies of a filter's copies in flight. Stops a peer that sends large requests from
+// filling the memory while an object does not answer.
+constexpr int64_t kMostBytes = 64 << 20;
 
 // What copies and their filter share: a copy may be under way when its filter goes.
 struct Tally {
   std::atomic<uint64_t> sent{0}, answered{0}, failed{0}, left_out{0};
-  std::atomic<int64_t> in_flight{0};
+  std::atomic<int64_t> in_flight{0}, bytes{0};
 };
 
 // A request of its own. Deletes itself when it is over.
@@ -39,7 +42,8 @@ class Copy : public orb::Invocation {
     message_.body.order = original.body.order;
     message_.body.alignment = original.body.alignment;
     message_.body.restarts = original.body.restarts;
-    message_.body.block = original.body.block;  // the restarts are in there
+    // The restarts are in there.
+    if (original.body.restarts.count != 0) message_.body.block = original.body.block;
     contexts_.reserve(original.contexts.size());
     for (const orb::ServiceContext& c : original.contexts) {
       message_.contexts.push_back({c.id, contexts_.emplace_back(c.data)});
@@ -68,6 +72,7 @@ class Copy : public orb::Invocation {
     const bool answered = status.ok() && reply.status != orb::ReplyStatus::kSystemException;
     (answered ? tally_->answered : tally_->failed).fetch_add(1, std::memory_order_relaxed);
     tally_->in_flight.fetch_sub(1, std::memory_order_relaxed);
+    tally_->bytes.fetch_sub(static_cast<int64_t>(body_.size()), std::memory_order_relaxed);
     delete this;
   }
 
@@ -100,8 +105,11 @@ class RepeaterFilter : public Filter {
 
  private:
   void Repeat(const std::string& reference, const orb::Call& call) {
-    if (tally_->in_flight.fetch_add(1, std::memory_order_relaxed) >= most_) {
-      tally_->in_flight.fetch_sub(1, std::memory_order_relaxed);
+    const auto size = static_cast<int64_t>(call.request().body.bytes.size());
+    const bool many = tally_->in_flight.fetch_add(1, std::memory_order_relaxed) >= most_;
+    const bool large = tally_->bytes.fetch_add(size, std::memory_order_relaxed) + size > kMostBytes;
+    if (many || large) {
+      Return(size);
       tally_->left_out.fetch_add(1, std::memory_order_relaxed);
       return;
     }
@@ -115,7 +123,12 @@ class RepeaterFilter : public Filter {
     });
     if (started) return;
     tally_->failed.fetch_add(1, std::memory_order_relaxed);
+    Return(size);
+  }
+  // A copy that is not sent takes no room.
+  void Return(int64_t size) {
     tally_->in_flight.fetch_sub(1, std::memory_order_relaxed);
+    tally_->bytes.fetch_sub(size, std::memory_order_relaxed);
   }
 
   const std::vector<std::string> to_;

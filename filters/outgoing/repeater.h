@@ -4,7 +4,7 @@
 // the caller, and is counted.
 //
 // Parameters: `to` (references, with spaces between; up to 16), `timeout` (of a copy), `most`
-// (copies in flight; further ones are left out).
+// (copies in flight; further ones are left out, and so are those beyond 64 MiB of bodies).
 //
 // Copies are calls that this process makes, and are filtered as such. Those of one caller's
 // connection keep their order, but for what had to wait until there was a connection to the object.

@@ -207,8 +207,11 @@ class OrbChannel : public Channel {
       MutexLock lock(&mu_);
       if (!connected_ || connection != connection_) return;
       connected_ = false;
+      describing_ = true;  // not before the listener knows
     }
     listener_->Disconnected(why);
+    MutexLock lock(&mu_);
+    describing_ = false;
   }
 
   void Drop(OrbCall* call) {

@@ -143,6 +143,7 @@ void ClientConnection::ReadUnasked() {
 }
 
 bool ClientConnection::Read(orb::Wait wait, bool* would_block) {
+  const ReadingReplies reading;
   if (closed_.load()) return false;
   if (wait == orb::Wait::kStay) registration_.Stay();
   const IoResult r = input_.Receive(stream_.get(), wait);

@@ -30,21 +30,21 @@ inline uint32_t Dispatcher::DispatchFiltered(CallRef call, std::shared_ptr<Serva
   {
     const FilterUpcall filters(&*call, reactor_);
     outcome = gate_->Up(*call);
+    // Down filters may block, too. The object lives until our caller returns.
+    if (outcome == Gate::Outcome::kAnswer) {
+      call.Send();
+      return filters.upcall();
+    }
+    if (outcome == Gate::Outcome::kPass && call->redirected() && !FindRedirected(&call, servant))
+        [[unlikely]]
+      return filters.upcall();
     // If a filter has blocked, that is one upcall with the servant's.
     upcall = filters.upcall();
   }
-  switch (outcome) {
-    case Gate::Outcome::kPass:
-      break;
-    case Gate::Outcome::kAnswer:
-      call.Send();
-      return upcall;
-    case Gate::Outcome::kSuspended:
-      call.Release();
-      return upcall;
-  }
-  if (call->redirected() && !FindRedirected(&call, servant)) [[unlikely]]
+  if (outcome == Gate::Outcome::kSuspended) {
+    call.Release();
     return upcall;
+  }
   if (upcall == 0) [[likely]]
     return RunServant(**servant, std::move(call), /*lent=*/true);
   RunServant(**servant, std::move(call), /*lent=*/false);

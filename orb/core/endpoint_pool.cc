@@ -202,6 +202,13 @@ void EndpointPool::Close() {
   }
 }
 
+void EndpointPool::End() {
+  Close();
+  std::vector<Ref<ClientConnection>> ended;  // go without the lock
+  ReaderLockExclusive lock(&lock_);
+  for (Ref<ClientConnection>& c : slots_) ended.push_back(std::move(c));
+}
+
 size_t EndpointPool::size() const {
   const auto all = Connections();
   return std::count_if(all.begin(), all.end(), [](const auto& c) { return !c->closed(); });

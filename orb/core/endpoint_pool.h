@@ -61,6 +61,8 @@ class EndpointPool : public std::enable_shared_from_this<EndpointPool> {
   void CheckTime(Nanos now);
   // Closes what is idle in good order, and the rest anyhow. Nothing is opened any more.
   void Close();
+  // The same, and lets go of all connections: what they refer to goes, and targets may stay.
+  void End();
   size_t size() const;
 
  private:

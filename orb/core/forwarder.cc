@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "orb/core/code_sets.h"
 #include "orb/core/is_a_call.h"
+#include "orb/core/nesting.h"
 
 namespace weir::orb {
 
@@ -145,6 +146,11 @@ void Forwarder::LearnPatience(bool paid) {
 
 void Forwarder::Dispatch(CallRef call) {
   const bool patience = call->alone() && MayBePatient();
+  if (call->elsewhere() != nullptr) [[unlikely]] {
+    // Servers that send calls to each other come to an end: each goes one deeper.
+    const FilterScope sent(std::min(NestingIn(call->request().contexts) + 1, kDeepestNesting));
+    return Forwarded::Start(this, std::move(call), /*patience=*/false);
+  }
   Forwarded::Start(this, std::move(call), patience);
 }
 

@@ -44,7 +44,9 @@ Invoker::Invoker(const ClientContext* context, Messaging* messaging, TransportFi
       reference_context_(std::move(reference_context)),
       targets_(this, reference_context_, context->limits.max_kept_targets) {}
 
-Invoker::~Invoker() = default;
+Invoker::~Invoker() {
+  for (const auto& pool : Pools()) pool->End();
+}
 
 absl::StatusOr<std::shared_ptr<Target>> Invoker::NewTarget(Reference reference) {
   std::vector<std::shared_ptr<EndpointPool>> pools;

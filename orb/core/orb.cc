@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
+#include "orb/core/filter_upcall.h"
 
 namespace weir::orb {
 
@@ -80,11 +81,14 @@ absl::Status Orb::Start() {
       invoker_.get(),
       std::make_shared<Forwarder>(invoker_.get(), nullptr, &reactor_, client_context_.clock,
                                   client_context_.logger, options_.elsewhere));
+  // A filter that a tick has go on must not wait: everything would.
   reactor_.AddTick(kSecond, [this] {
+    const ReadingReplies supervising;
     server_.CheckTime();
     invoker_->CheckTime();
   });
   reactor_.AddTick(options_.reactor.tick, [this] {
+    const ReadingReplies supervising;
     invoker_->CheckDeadlines();
     const Nanos now = client_context_.clock->Now();
     for (Gate* const gate : {gate_, outgoing_gate_}) {

@@ -22,6 +22,7 @@ class Target : public std::enable_shared_from_this<Target> {
   Target(Reference reference, std::vector<std::shared_ptr<EndpointPool>> pools)
       : reference_(std::move(reference)),
         pools_(std::move(pools)),
+        domain_(pools_.size() == 1 ? pools_[0]->domain() : NextObjectDomain()),
         peer_{reference_.endpoints.empty() ? "" : reference_.endpoints[0].transport,
               reference_.endpoints.empty() ? "" : reference_.endpoints[0].address} {}
 
@@ -34,7 +35,7 @@ class Target : public std::enable_shared_from_this<Target> {
   // The object of `key` there. Another one may have taken its place whenever a connection has
   // ended.
   ObjectIdentity Identify(std::string_view key, Nanos now) const {
-    ObjectIdentity identity{pools_[0]->domain(), 0, key};
+    ObjectIdentity identity{domain_, 0, key};
     for (const auto& pool : pools_) identity.epoch += pool->Ends(now);
     return identity;
   }
@@ -60,6 +61,8 @@ class Target : public std::enable_shared_from_this<Target> {
  private:
   const Reference reference_;
   const std::vector<std::shared_ptr<EndpointPool>> pools_;
+  // One address is the same for all who have it; of several, nobody knows which one answered.
+  const uint64_t domain_;
   const Peer peer_;
 
   std::atomic<bool> has_forward_{false};

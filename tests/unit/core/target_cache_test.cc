@@ -52,6 +52,18 @@ TEST(TargetCacheTest, APoolGoesWithItsLastTargetAndConnection) {
   EXPECT_EQ(client.Ping(client.To({endpoint}), 1), 2);
 }
 
+TEST(TargetCacheTest, ATargetMayOutliveItsOrb) {
+  TestOrb server;
+  const Endpoint endpoint = server.Listen();
+  std::shared_ptr<Target> target;
+  {
+    TestOrb client;
+    target = client.To({endpoint});
+    EXPECT_EQ(client.Ping(target, 1), 2);
+  }
+  EXPECT_EQ(target->pools()[0]->size(), 0u);
+}
+
 TEST(TargetCacheTest, EverNewAddressesLeaveNoPools) {
   OrbOptions options;
   options.client.max_kept_targets = 4;

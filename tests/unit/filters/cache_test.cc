@@ -109,6 +109,20 @@ TEST_F(CacheTest, WhatWasAskedBeforeItForgotIsNotKept) {
   EXPECT_EQ(Ask("k", "op", "", "fresher"), "fresh");
 }
 
+TEST_F(CacheTest, CallsThatAFilterHasRedirectedAreNeitherKeptNorAnswered) {
+  PlugCache();
+  Commit({PlugOn("to_l", "key:k", -1), MapUp("to_l", "*", "a")});
+  probe_->up = [](const std::string&, std::string_view, orb::Call& call) {
+    call.Redirect("l");
+    return Verdict::kRedirect;
+  };
+  EXPECT_EQ(Ask("k", "op", "", "redirected"), "redirected");
+  EXPECT_EQ(Counters()[".stored"], 0u);
+  EXPECT_EQ(Ask("l", "op", "", "direct"), "direct");
+  EXPECT_EQ(Ask("k", "op", "", "redirected"), "redirected");
+  EXPECT_EQ(Ask("l", "op", "", "newer"), "direct");
+}
+
 TEST_F(CacheTest, WhoeverTellsWhatThereIsNotLearnsWhatThereIs) {
   PlugCache();
   Commit({PlugChange{"d", "deny", {}, "all", 0}});

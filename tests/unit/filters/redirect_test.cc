@@ -240,6 +240,16 @@ TEST_P(Redirect, ToTheSameKeyOfAnotherServer) {
                                              "inner down", "p-at-b down", "outer down"}));
 }
 
+TEST_P(Redirect, ServersThatSendACallToEachOtherComeToAnEnd) {
+  other_endpoint_ = endpoint_;  // which is the shortest circle
+  Plug("p-at-a", "key:a");
+  EXPECT_EQ(Who("a"), "TRANSIENT");
+  const auto all = ran();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "p-at-a up"), 4);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "p-at-a down"), 4);
+  EXPECT_EQ(Who("c"), "c");
+}
+
 TEST_P(Redirect, APlugOnEverythingThatSendsAllToOneObjectIsNoCircle) {
   Plug("outer", "all");
   Plug("p-at-d", "all");
