@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/strings.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "orb/cdr/byte_buffer.h"
@@ -329,6 +330,21 @@ class Call : public orb::Invocation {
   void Done() override {}
 };
 
+// An exception's repository id and all that follows it, but for the octets that align it: omniORB
+// sends in those whatever its buffer had there before.
+std::string Members(const orb::Body& body) {
+  cdr::Decoder in = body.decoder();
+  std::string members(in.ReadString());
+  if (members.find("omg.org/CORBA") == members.npos) {
+    StrAppend(&members, " ", in.ReadString());
+  } else {
+    StrAppend(&members, " ", in.ReadULong());
+  }
+  StrAppend(&members, " ", in.ReadULong(), " ", in.remaining());
+  EXPECT_TRUE(in.ok());
+  return members;
+}
+
 TEST_P(Transparency, OfAClientOnOurOrb) {
   const std::string version = GetParam();
   RecordingRelay servants;
@@ -368,6 +384,7 @@ TEST_P(Transparency, OfAClientOnOurOrb) {
           g.contexts.emplace_back(c.id, std::string(c.data));
         }
         g.body = std::string(call.reply.body.bytes);
+        if (call.reply.status != orb::ReplyStatus::kNoException) g.body = Members(call.reply.body);
         given[filtered].push_back(std::move(g));
         EXPECT_EQ(request.contexts.size(), 1u) << "the caller's request is as it was";
       };
