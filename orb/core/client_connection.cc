@@ -111,6 +111,7 @@ bool ClientConnection::Submit(Invocation* call, uint32_t* id_out) {
 void ClientConnection::ReadLast() {
   // If another thread reads, it finds out: the output has shut the stream down.
   if (!TryTakeRole()) return;
+  const ReadingReplies reading;
   bool would_block = false;
   while (!would_block && Read(orb::Wait::kNo, &would_block)) {
   }
@@ -135,6 +136,7 @@ void ClientConnection::NoticeEnd() {
 
 void ClientConnection::ReadUnasked() {
   if (!stream_->HasInput() || !TryTakeRole()) return;
+  const ReadingReplies reading;
   bool would_block = false;
   while (!would_block && Read(orb::Wait::kNo, &would_block)) {
   }
@@ -143,7 +145,6 @@ void ClientConnection::ReadUnasked() {
 }
 
 bool ClientConnection::Read(orb::Wait wait, bool* would_block) {
-  const ReadingReplies reading;
   if (closed_.load()) return false;
   if (wait == orb::Wait::kStay) registration_.Stay();
   const IoResult r = input_.Receive(stream_.get(), wait);

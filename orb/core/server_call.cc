@@ -187,8 +187,10 @@ void ServerCall::PutAway() {
   body_.ShrinkTo(ServerCallList::kMostBytes);
   gate_state_ = GateState();
   kept_.clear();
-  redirected_ = false;
-  elsewhere_.reset();
+  if (redirected_) [[unlikely]] {
+    redirected_ = false;
+    elsewhere_.reset();
+  }
   peer_ = nullptr;
   watcher_ = nullptr;
   resumed_ = false;
