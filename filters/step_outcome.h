@@ -19,7 +19,7 @@ namespace weir::filters {
 enum class StepOutcome : uint8_t {
   kPassed,       // the method passed the call
   kBounced,      // up: its answer took the servant's place
-  kRedirected,   // up: it sent the caller to another object
+  kRedirected,   // up: it sent the call to another object
   kRaised,       // down: its exception took the reply's place
   kFailed,       // it threw, or its process failed
   kTimedOut,     // it did not answer in time

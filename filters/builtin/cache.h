@@ -13,8 +13,13 @@
 //
 // Parameters: `ttl` (1ms to 24h); `max_entries` (1 to 1000000); `max_bytes` (1024 to 2^30), of
 // requests and replies and 256 octets for each; a reply that takes more than a sixteenth of it may
-// not be kept. Beyond the limits what was asked for least recently goes. To empty a cache, unplug
-// it and plug it again.
+// not be kept. Beyond the limits what was asked for least recently goes.
+//
+// Calls that a filter has redirected are neither kept nor answered: their key is no longer what was
+// asked. In a `weir filter-host` the cache cannot know.
+//
+// Command: `forget` (`key`, `operation`: only results of these). What was asked before is not kept
+// afterwards, either, but in a `weir filter-host`, which has no commands.
 //
 // Counters: `hits`, `misses`, `stored`, `evicted` (for want of room), `entries` and `bytes` now.
 

@@ -32,6 +32,8 @@ class Destination {
     return elsewhere_ == (call.elsewhere() != nullptr) && call.request().object_key == key_;
   }
 
+  // It is a reference.
+  bool elsewhere() const { return elsewhere_; }
   // As people write it.
   const std::string& text() const { return text_; }
 

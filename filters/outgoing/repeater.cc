@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_split.h"
 #include "base/strings.h"
+#include "filters/builtin/destination.h"
 #include "filters/parameters.h"
 #include "orb/core/code_sets.h"
-#include "orb/reference/reference.h"
 
 namespace weir::filters {
 namespace {
@@ -157,12 +157,11 @@ class RepeaterKind : public FilterKind {
     ParameterReader read(*this, parameters);
     std::vector<std::string> to = absl::StrSplit(ToAbsl(read.Text("to")), ' ', absl::SkipEmpty());
     for (const std::string& text : to) {
-      const auto reference = orb::ParseReference(text, {});
-      const bool good = reference.ok() && !reference->rir && !reference->object_key.empty();
-      if (good) continue;
+      const absl::StatusOr<Destination> one = Destination::Parse(text);
+      if (one.ok() && one->elsewhere()) continue;
       read.Fail("to", StrCat("'", Escape(std::string_view(text).substr(0, 100)), "': ",
-                             reference.ok() ? "it must name an address and an object"
-                                            : ToStd(reference.status().message())));
+                             one.ok() ? "it must be a reference, corbaloc:... or IOR:..."
+                                      : ToStd(one.status().message())));
     }
     if (to.empty() || to.size() > kMostObjects) {
       read.Fail("to", "it must be 1 to 16 references with spaces between");

@@ -1,9 +1,10 @@
-// Calls that filters make while they look at a call, and how deeply such calls are nested: so that
-// a filter which calls the object that it filters comes to an end.
+// Calls that filters make while they look at a call, or send on to another server, and how deeply
+// such calls are nested: so that a filter which calls the object that it filters comes to an end,
+// and so do servers that send a call to each other.
 //
 // A call's depth travels in a service context of Weir's: 0 without one, 1 if a filter has made the
-// call while it looked at one of depth 0, and so on. The context is on no other calls. What a
-// servant calls begins anew: it may answer at any time, and on any thread.
+// call while it looked at one of depth 0, or has sent that one to another server, and so on. The
+// context is on no other calls. What a servant calls begins anew: it may answer at any time, and on any thread.
 //
 // Thread safety: pure functions; a scope belongs to its thread.
 

@@ -14,6 +14,7 @@
 #include "filters/remote/policy.h"
 #include "orb/reference/ior.h"
 #include "tools/weir/node.h"
+#include "tools/weir/settings.h"
 
 namespace weir::tools {
 namespace {
@@ -41,22 +42,13 @@ absl::StatusOr<std::unique_ptr<filters::HostedFilter>> NewFilter(const HostFlags
     return absl::NotFoundError(
         StrCat("no filter is named '", Escape(flags.filter), "'; there are: ", names));
   }
-  filters::FilterParameters parameters;
-  for (const std::string& parameter : flags.parameters) {
-    const size_t equals = parameter.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(StrCat("--set '", parameter, "' is not KEY=VALUE"));
-    }
-    if (!parameters.emplace(parameter.substr(0, equals), parameter.substr(equals + 1)).second) {
-      return absl::InvalidArgumentError(
-          StrCat("--set ", parameter.substr(0, equals), "=... is given twice"));
-    }
-  }
+  const absl::StatusOr<filters::FilterParameters> parameters = ParseSettings("", flags.parameters);
+  if (!parameters.ok()) return parameters.status();
   if (const auto policy = filters::Parse(flags.policy); !policy.ok()) {
     return absl::InvalidArgumentError(
         StrCat("filter-host: --timeout or --on-failure: ", policy.status().message()));
   }
-  auto filter = kind->New(parameters, {clock, logger, "filter-host"});
+  auto filter = kind->New(*parameters, {clock, logger, "filter-host"});
   if (!filter.ok()) return filter.status();
   return std::make_unique<filters::HostedFilter>(kind, *std::move(filter), flags.policy);
 }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tools/weir/beta.h"
+#include "tools/weir/settings.h"
 
 namespace weir::tools {
 namespace {
@@ -36,18 +37,9 @@ absl::Status RunPlug(const PlugFlags& flags, CommandContext* context) {
   plug->mutable_before()->Add(flags.before.begin(), flags.before.end());
   plug->mutable_after()->Add(flags.after.begin(), flags.after.end());
   plug->mutable_conditions()->Add(flags.conditions.begin(), flags.conditions.end());
-  for (const std::string& parameter : flags.parameters) {
-    const size_t equals = parameter.find('=');
-    const std::string key = parameter.substr(0, equals);
-    if (equals == std::string::npos || key.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("plug ", flags.plug, ": --set '", parameter, "' is not KEY=VALUE"));
-    }
-    if (!plug->mutable_parameters()->insert({key, parameter.substr(equals + 1)}).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("plug ", flags.plug, ": --set ", key, "=... is given twice"));
-    }
-  }
+  const auto parameters = ParseSettings(absl::StrCat("plug ", flags.plug, ": "), flags.parameters);
+  if (!parameters.ok()) return parameters.status();
+  plug->mutable_parameters()->insert(parameters->begin(), parameters->end());
   for (const auto& [key, value] :
        {std::pair<const char*, std::string>{"timeout", flags.timeout},
         std::pair<const char*, std::string>{"on-failure", flags.on_failure}}) {

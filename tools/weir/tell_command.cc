@@ -9,6 +9,7 @@
 #include "control/describe.h"
 #include "tools/weir/beta.h"
 #include "tools/weir/render.h"
+#include "tools/weir/settings.h"
 
 namespace weir::tools {
 namespace {
@@ -26,20 +27,9 @@ absl::Status RunTell(const Flags& flags, CommandContext* context) {
   v1::TellRequest request;
   request.set_plug(flags.plug);
   request.set_command(flags.command);
-  for (const std::string& parameter : flags.parameters) {
-    const size_t equals = parameter.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(doing, ": --set '", parameter, "' is not KEY=VALUE"));
-    }
-    const bool added = request.mutable_parameters()
-                           ->insert({parameter.substr(0, equals), parameter.substr(equals + 1)})
-                           .second;
-    if (!added) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(doing, ": --set ", parameter.substr(0, equals), "=... is given twice"));
-    }
-  }
+  const auto parameters = ParseSettings(absl::StrCat(doing, ": "), flags.parameters);
+  if (!parameters.ok()) return parameters.status();
+  request.mutable_parameters()->insert(parameters->begin(), parameters->end());
   absl::StatusOr<std::unique_ptr<ControlClient>> client =
       ControlClient::Connect(context->control, context->timeout, doing);
   if (!client.ok()) return client.status();
