@@ -4,7 +4,8 @@
 //
 // A call's depth travels in a service context of Weir's: 0 without one, 1 if a filter has made the
 // call while it looked at one of depth 0, or has sent that one to another server, and so on. The
-// context is on no other calls. What a servant calls begins anew: it may answer at any time, and on any thread.
+// context is on no other calls. What a servant calls begins anew: it may answer at any time, and on
+// any thread.
 //
 // Thread safety: pure functions; a scope belongs to its thread.
 
